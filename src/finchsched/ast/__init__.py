@@ -1,0 +1,1 @@
+"""Nodes of every IR, with printers, parsers and validators."""

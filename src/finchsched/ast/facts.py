@@ -1,0 +1,195 @@
+"""Derived facts about Logic expressions, as free functions memoised per node: fields, element type, fill.
+
+A fill is a scalar expression (Literal, Value, Call, Size) that is folded as far as the classes of its values allow.
+"""
+
+from functools import lru_cache
+
+from finchsched.algebra.dtypes import INT64, DType, Scalar
+from finchsched.algebra.operators import Operator, absorbs, apply, fold, identity, operator, result_type, same_scalar
+from finchsched.ast.logic import (
+    Aggregate,
+    Coordinate,
+    Field,
+    LogicExpr,
+    MapJoin,
+    Reformat,
+    Relabel,
+    Reorder,
+    Subquery,
+    Table,
+)
+from finchsched.ast.node import Node
+from finchsched.ast.scalar import Call, Literal, Size, Value
+
+__all__ = ["dtype", "fields", "fill", "fold_call", "fold_repeat", "is_identity", "scalar_dtype"]
+
+
+@lru_cache(maxsize=1 << 14)
+def fields(expr: LogicExpr) -> tuple[Field, ...]:
+    """The fields of an expression, in order."""
+    match expr:
+        case Literal() | Value():
+            return ()
+        case Coordinate(field):
+            return (field,)
+        case Table(_, index):
+            return tuple(dict.fromkeys(i for i in index if isinstance(i, Field)))
+        case MapJoin(_, args):
+            return tuple(dict.fromkeys(f for arg in args for f in fields(arg)))
+        case Aggregate(_, _, arg, over):
+            return tuple(f for f in fields(arg) if f not in over)
+        case Reorder(_, order) | Relabel(_, order):
+            return order
+        case Reformat(_, arg, _) | Subquery(_, arg):
+            return fields(arg)
+        case _:
+            raise TypeError(f"{type(expr).__name__} is not a Logic expression")
+
+
+@lru_cache(maxsize=1 << 14)
+def dtype(expr: LogicExpr) -> DType:
+    """The element type of an expression."""
+    match expr:
+        case Literal(_, found) | Value(_, found, _):
+            return found
+        case Coordinate():
+            return INT64
+        case Table(tensor, _):
+            return tensor.type.dtype
+        case MapJoin(op, args):
+            return result_type(op, *(dtype(arg) for arg in args))[1]
+        case Aggregate(_, init, _, _):
+            return init.dtype
+        case Reorder(arg, _) | Relabel(arg, _) | Reformat(_, arg, _) | Subquery(_, arg):
+            return dtype(arg)
+        case _:
+            raise TypeError(f"{type(expr).__name__} is not a Logic expression")
+
+
+@lru_cache(maxsize=1 << 14)
+def fill(expr: LogicExpr) -> Node:
+    """The fill of an expression: op of the fills for a map, the n-fold reduction of the fill for an aggregate.
+
+    A coordinate has no fill of its own; in a fill it counts as a finite Value.
+    """
+    match expr:
+        case Literal() | Value():
+            return expr
+        case Coordinate(field):
+            return Value(f"index_{field.name}", INT64, "finite")
+        case Table(tensor, _):
+            return tensor.type.fill
+        case MapJoin(op, args):
+            return fold_call(op, tuple(fill(arg) for arg in args))
+        case Aggregate(op, init, arg, over):
+            return fold_repeat(op, init, fill(arg), tuple(f.name for f in over))
+        case Reorder(arg, _) | Relabel(arg, _) | Reformat(_, arg, _) | Subquery(_, arg):
+            return fill(arg)
+        case _:
+            raise TypeError(f"{type(expr).__name__} is not a Logic expression")
+
+
+def scalar_dtype(expr: Node) -> DType:
+    """The type of a scalar expression."""
+    match expr:
+        case Literal(_, found) | Value(_, found, _):
+            return found
+        case Size():
+            return INT64
+        case Call(op, args):
+            return result_type(op, *(scalar_dtype(arg) for arg in args))[1]
+        case _:
+            raise TypeError(f"{type(expr).__name__} is not a scalar expression")
+
+
+def fold_call(op: Operator, args: tuple[Node, ...]) -> Node:
+    """`op(args)` on scalar expressions, folded where the arguments or their classes decide the result."""
+    if all(isinstance(arg, Literal) for arg in args):
+        literals = [arg for arg in args if isinstance(arg, Literal)]
+        out = result_type(op, *(arg.dtype for arg in literals))[1]
+        value = apply(op, *(arg.dtype.numpy.type(arg.value) for arg in literals))
+        return Literal(out.numpy.type(value).item(), out)
+    if op.arity == 2:
+        decided = _fold_by_class(op, *args)
+        if decided is not None:
+            return decided
+    return Call(op, args)
+
+
+def _fold_by_class(op: Operator, a: Node, b: Node) -> Node | None:
+    out = result_type(op, scalar_dtype(a), scalar_dtype(b))[1]
+    if op.name == "mul":
+        for known, other in ((a, b), (b, a)):
+            if isinstance(known, Literal) and known.value == 0 and isinstance(other, Value):
+                return Literal(_nan_if(other.kind in ("inf", "nan"), out), out)
+            if is_identity(op, known):
+                return other
+    if op.name in ("add", "minplus_add", "maxplus_add"):
+        for known, other in ((a, b), (b, a)):
+            if is_identity(op, known):
+                return other
+            if isinstance(known, Literal) and isinstance(other, Value) and known.value in (float("inf"), -float("inf")):
+                return known if other.kind in ("zero", "one", "finite") else None
+    if op.name == "truediv" and isinstance(a, Literal) and a.value == 0 and isinstance(b, Value):
+        return Literal(_nan_if(b.kind in ("zero", "nan"), out), out)
+    if isinstance(a, Literal | Value) and isinstance(b, Literal | Value) and op.name in ("add", "sub", "mul", "truediv"):
+        if any(_is_nan(x) for x in (a, b)):
+            return Literal(float("nan"), out)
+    return None
+
+
+def _nan_if(condition: bool, out: DType) -> Scalar:
+    zero: Scalar = out.numpy.type(0).item()
+    return float("nan") if condition and out.is_float else zero
+
+
+def _is_nan(expr: Node) -> bool:
+    match expr:
+        case Literal(value, _):
+            return value != value
+        case Value(_, _, kind):
+            return kind == "nan"
+        case _:
+            return False
+
+
+def is_identity(op: Operator, expr: Node) -> bool:
+    """Whether a scalar expression is the identity of `op`."""
+    return (
+        isinstance(expr, Literal)
+        and op.identity_of != ""
+        and same_scalar(expr.value, identity(op, expr.dtype))
+    )
+
+
+def fold_repeat(op: Operator, init: Literal, value: Node, extents: tuple[str, ...]) -> Node:
+    """The fill of a reduction: `value` folded into `init` once per coordinate of the reduced extents, all at least 1.
+
+    Reductions over an empty extent have the fill `init`; the caller treats that case before planning.
+    """
+    if not extents:
+        return fold_call(op, (init, _cast_fill(value, init.dtype)))
+    value = _cast_fill(value, init.dtype)
+    if isinstance(value, Literal):
+        if is_identity(op, value):
+            return init
+        if op.idempotent or (op.name == "mul" and value.value == 0) or absorbs(op, value.value, value.dtype):
+            return Literal(fold(op, init.value, value.value, 1, init.dtype), init.dtype)
+    if op.idempotent:
+        return fold_call(op, (init, value))
+    count: Node = Size(extents[0])
+    for name in extents[1:]:
+        count = Call(operator("mul"), (count, Size(name)))
+    if op.name == "add":
+        scaled = Call(operator("mul"), (value, _cast_fill(count, init.dtype)))
+        return fold_call(op, (init, scaled))
+    return Call(operator("pow"), (_cast_fill(value, init.dtype), _cast_fill(count, init.dtype)))
+
+
+def _cast_fill(value: Node, target: DType) -> Node:
+    if scalar_dtype(value) == target:
+        return value
+    return fold_call(operator(f"to_{target.name}"), (value,))
+
+

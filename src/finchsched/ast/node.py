@@ -1,0 +1,164 @@
+"""The base of all IR nodes: frozen, hashed once at construction, compared by structure without recursion.
+
+A node is a frozen, slotted dataclass whose fields are nodes, tuples of nodes, operators, names or plain scalars.  Scalars are
+compared by type and value (`finchsched.algebra.dtypes.scalar_key`), so `Literal(1)` and `Literal(1.0)` differ and NaN equals
+NaN.  A keyword-only field declared with `compare=False` is provenance and stands outside equality and hash.
+"""
+
+from collections.abc import Iterator
+from dataclasses import fields
+from functools import lru_cache
+from typing import Any, Self
+
+from finchsched.algebra.dtypes import scalar_key
+
+__all__ = ["Node", "children", "field_names", "rebuild", "rebuild_postorder", "walk"]
+
+
+class Node:
+    """A node of an IR.  Subclass with `@dataclass(frozen=True, slots=True, eq=False)`."""
+
+    __slots__ = ("_hash", "_key")
+    _hash: int
+    _key: tuple[Any, ...]
+
+    def __post_init__(self) -> None:
+        """Compute the hash from the class name and the structural fields."""
+        key = tuple([_field_key(getattr(self, name)) for name in field_names(type(self))])
+        object.__setattr__(self, "_key", key)
+        object.__setattr__(self, "_hash", hash((type(self).__name__, key)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Node) or self._hash != other._hash:
+            return False
+        stack: list[tuple[Any, Any]] = [(self, other)]
+        while stack:
+            a, b = stack.pop()
+            if a is b:
+                continue
+            if isinstance(a, Node):
+                if type(a) is not type(b) or a._hash != b._hash:
+                    return False
+                stack.extend(zip(a._key, b._key, strict=True))
+            elif isinstance(a, tuple):
+                if not isinstance(b, tuple) or len(a) != len(b):
+                    return False
+                stack.extend(zip(a, b, strict=True))
+            elif a != b:
+                return False
+        return True
+
+    def replace(self, **changes: Any) -> Self:
+        """A copy with some fields changed; the same object when nothing differs."""
+        names = _all_field_names(type(self))
+        values = {name: changes.get(name, getattr(self, name)) for name in names}
+        if all(values[name] is getattr(self, name) for name in names):
+            return self
+        return type(self)(**values)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (rebuild_postorder, (_postorder_table(self),))
+
+
+def _field_key(value: Any) -> Any:
+    if isinstance(value, bool | int | float):
+        return scalar_key(value)
+    return value
+
+
+@lru_cache(maxsize=None)
+def field_names(cls: type[Node]) -> tuple[str, ...]:
+    """Names of the structural fields of a node class, in order."""
+    return tuple(f.name for f in fields(cls) if f.compare)  # type: ignore[arg-type]  # every subclass is a dataclass
+
+
+@lru_cache(maxsize=None)
+def _all_field_names(cls: type[Node]) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(cls))  # type: ignore[arg-type]  # every subclass is a dataclass
+
+
+def children(node: Node) -> Iterator[Node]:
+    """The child nodes of `node`, in field order."""
+    for name in field_names(type(node)):
+        value = getattr(node, name)
+        if isinstance(value, Node):
+            yield value
+        elif isinstance(value, tuple):
+            for item in value:
+                if isinstance(item, Node):
+                    yield item
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """All nodes under `node`, parents before children, left to right, without recursion."""
+    stack = [node]
+    while stack:
+        here = stack.pop()
+        yield here
+        stack.extend(reversed(list(children(here))))
+
+
+def rebuild(node: Node, new_children: list[Node]) -> Node:
+    """`node` with its children replaced in the order of `children`; the same object if none changed."""
+    if all(a is b for a, b in zip(children(node), new_children, strict=True)):
+        return node
+    supply = iter(new_children)
+    values: dict[str, Any] = {}
+    for name in _all_field_names(type(node)):
+        value = getattr(node, name)
+        if isinstance(value, Node):
+            value = next(supply)
+        elif isinstance(value, tuple) and any(isinstance(item, Node) for item in value):
+            value = tuple(next(supply) if isinstance(item, Node) else item for item in value)
+        values[name] = value
+    return type(node)(**values)
+
+
+def _postorder_table(root: Node) -> list[tuple[type[Node], list[Any]]]:
+    """Rows (class, field values); a child stands as the index of its row, so pickling a deep tree does not recurse."""
+    index: dict[int, int] = {}
+    table: list[tuple[type[Node], list[Any]]] = []
+    stack: list[tuple[Node, bool]] = [(root, False)]
+    while stack:
+        node, ready = stack.pop()
+        if id(node) in index:
+            continue
+        if not ready:
+            stack.append((node, True))
+            stack.extend((child, False) for child in children(node))
+            continue
+        row = [_flatten(getattr(node, name), index) for name in _all_field_names(type(node))]
+        index[id(node)] = len(table)
+        table.append((type(node), row))
+    return table
+
+
+def _flatten(value: Any, index: dict[int, int]) -> Any:
+    if isinstance(value, Node):
+        return ("node", index[id(value)])
+    if isinstance(value, tuple):
+        return ("tuple", [_flatten(item, index) for item in value])
+    return ("plain", value)
+
+
+def _unflatten(value: Any, built: list[Node]) -> Any:
+    kind, payload = value
+    if kind == "node":
+        return built[payload]
+    if kind == "tuple":
+        return tuple(_unflatten(item, built) for item in payload)
+    return payload
+
+
+def rebuild_postorder(table: list[tuple[type[Node], list[Any]]]) -> Node:
+    """The node that `Node.__reduce__` took apart."""
+    built: list[Node] = []
+    for cls, row in table:
+        values = {name: _unflatten(v, built) for name, v in zip(_all_field_names(cls), row, strict=True)}
+        built.append(cls(**values))
+    return built[-1]

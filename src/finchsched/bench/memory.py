@@ -1,0 +1,84 @@
+"""Peak memory of one action, measured in a child process of its own."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+MEBI = 1 << 20
+
+_CHILD = """\
+from finchsched.bench.memory import print_usage, restart_peak, peak_bytes
+{setup}
+restart_peak()
+baseline = peak_bytes()
+{action}
+print_usage(baseline)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """MiB of resident memory of a child process.
+
+    `baseline`: before the action, with modules loaded and inputs made; `peak`: the highest while it ran; `ru_maxrss`:
+    getrusage's figure for the whole child.  On Linux that one also counts what the parent held when it forked, so
+    `peak` comes from VmHWM, which starts anew with the program.
+    """
+
+    baseline: float
+    peak: float
+    ru_maxrss: float
+
+    @property
+    def extra(self) -> float:
+        """MiB the action added to the baseline."""
+        return self.peak - self.baseline
+
+
+def child_usage(setup: str, action: str, *, timeout: float = 900.0) -> Usage:
+    """Run the two pieces of Python in a fresh interpreter; only what `action` does counts against the baseline.
+
+    Errors: RuntimeError with the end of the child's error output when it fails or takes over `timeout` seconds.
+    """
+    code = _CHILD.format(setup=setup, action=action)
+    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).resolve().parents[2]), *filter(None, sys.path)])}
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=timeout, check=False
+        )
+    except subprocess.TimeoutExpired as late:
+        raise RuntimeError(f"the child took over {timeout:g} s") from late
+    if done.returncode != 0:
+        raise RuntimeError(f"the child ended with status {done.returncode}: {done.stderr.strip()[-500:]}")
+    return Usage(**json.loads(done.stdout.splitlines()[-1]))
+
+
+def restart_peak() -> None:
+    """Let the kernel forget this process's peak so far, where it can (Linux); elsewhere the baseline is a peak too."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
+        return
+
+
+def peak_bytes() -> int:
+    """Peak resident bytes of this process: VmHWM on Linux, else `ru_maxrss`."""
+    try:
+        status = Path("/proc/self/status").read_text()
+    except OSError:
+        return _ru_maxrss()
+    return next((1024 * int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:")), _ru_maxrss())
+
+
+def print_usage(baseline: int) -> None:
+    """Write this process's usage as one line of JSON (the child's last act)."""
+    print(json.dumps(asdict(Usage(baseline / MEBI, peak_bytes() / MEBI, _ru_maxrss() / MEBI))))
+
+
+def _ru_maxrss() -> int:
+    unit = 1 if sys.platform == "darwin" else 1024
+    return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

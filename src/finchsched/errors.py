@@ -1,0 +1,77 @@
+"""One tree of errors; each class also derives from the builtin that a user would catch.
+
+A message says what was found and what was expected in the user's own names, and ends with a `hint:` line where one helps.
+"""
+
+__all__ = [
+    "CacheFolderError",
+    "DensifyError",
+    "DtypeError",
+    "EinsumSyntaxError",
+    "FileFormatError",
+    "FinchschedError",
+    "FormatError",
+    "IndexNameError",
+    "IRSyntaxError",
+    "KernelError",
+    "LoweringError",
+    "RewriteError",
+    "ShapeMismatchError",
+    "ValidationError",
+]
+
+
+class FinchschedError(Exception):
+    """The root of every error that finchsched raises on purpose."""
+
+
+class EinsumSyntaxError(FinchschedError, ValueError):
+    """An einsum text that cannot be read."""
+
+
+class IndexNameError(FinchschedError, ValueError):
+    """An index that is unknown, unbound, or used a wrong number of times."""
+
+
+class ShapeMismatchError(FinchschedError, ValueError):
+    """Two operands disagree about the extent of an index."""
+
+
+class DtypeError(FinchschedError, TypeError):
+    """An element type that is not supported, or an operation that it does not have."""
+
+
+class FormatError(FinchschedError, ValueError):
+    """A storage format, or buffers that break what their format promises."""
+
+
+class DensifyError(FinchschedError, MemoryError):
+    """A dense array would have to be made, and it is larger than the limit in the settings."""
+
+
+class FileFormatError(FinchschedError, ValueError):
+    """A file that is malformed, truncated, or says something about itself that is not true."""
+
+
+class IRSyntaxError(FinchschedError, ValueError):
+    """Printed IR that cannot be parsed; the message has line, column and a caret."""
+
+
+class ValidationError(FinchschedError, ValueError):
+    """A program that breaks a rule of its IR."""
+
+
+class RewriteError(FinchschedError, RuntimeError):
+    """A rewrite that did not finish within its budget."""
+
+
+class LoweringError(FinchschedError, RuntimeError):
+    """A program for which no kernel can be made."""
+
+
+class KernelError(FinchschedError, RuntimeError):
+    """A kernel reported that it could not finish."""
+
+
+class CacheFolderError(FinchschedError, OSError):
+    """The folder of the kernel cache cannot be trusted or written."""
