@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .masked_array import MaskedArray, Scalar, same_value
+from oracle.masked_array import MaskedArray, Scalar, same_value
 
 Operand: TypeAlias = MaskedArray | Scalar
 Point: TypeAlias = Mapping[str, int]
@@ -129,8 +129,8 @@ COMPARISONS: dict[type[ast.cmpop], Operator] = {
     ast.GtE: Operator(np.greater_equal, 2),
 }
 ONE_ARGUMENT = (
-    "absolute sqrt cbrt square reciprocal negative exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan "
-    "sinh cosh tanh arcsinh arccosh arctanh floor ceil trunc rint sign signbit isnan isinf isfinite invert"
+    "absolute sqrt cbrt square reciprocal negative exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos "
+    "arctan sinh cosh tanh arcsinh arccosh arctanh floor ceil trunc rint sign signbit isnan isinf isfinite invert"
 ).split()
 TWO_ARGUMENTS = (
     "subtract divide true_divide floor_divide remainder mod power arctan2 hypot copysign fmin fmax logical_xor "
@@ -204,7 +204,8 @@ def combine(operator: Operator, cells: Sequence[Cell], reduction: str) -> Cell:
 
 def widened(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype np.sum and np.prod give for `dtype`."""
-    return np.dtype(np.sum(np.zeros(1, dtype)).dtype)
+    result: np.dtype[Any] = np.sum(np.zeros(1, dtype)).dtype
+    return result
 
 
 def kept(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -347,9 +348,6 @@ def evaluate(text: str, operands: Mapping[str, Operand]) -> MaskedArray:
     check_left(left, extents)
     if clash := sorted(set(extents) & set(operands)):
         raise ValueError(f"{clash[0]} is both an index and an operand")
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and node.id not in operands and node.id not in extents and node.id not in CALLS:
-            raise ValueError(f"{node.id} is neither an operand nor an index with an extent")
     if not reduction.name and (extra := [index for index in extents if index not in left]):
         raise ValueError(f"index {extra[0]} is not on the left of =")
     return Nest(left, extents, reduction, partial(cell_of, tree, reduction.name)).run(operands)
@@ -393,14 +391,18 @@ def reads(tree: ast.expr, operands: Mapping[str, Operand]) -> Iterator[tuple[str
         elif name in operands and not isinstance(operand, (bool, int, float, np.generic)):
             raise TypeError(f"operand {name} is neither a MaskedArray nor a scalar")
         return
-    for child in ast.iter_child_nodes(tree):
+    children = tree.args if isinstance(tree, ast.Call) else ast.iter_child_nodes(tree)
+    for child in children:
         if isinstance(child, ast.expr):
             yield from reads(child, operands)
 
 
 def cell_of(node: ast.expr, reduction: str, operands: Mapping[str, Operand], point: Point) -> Cell:
     """The expression at one index tuple."""
-    at = partial(cell_of, reduction=reduction, operands=operands, point=point)
+
+    def at(child: ast.expr) -> Cell:
+        return cell_of(child, reduction, operands, point)
+
     match node:
         case ast.Constant(value=value):
             return scalar_cell(checked_literal(value))
@@ -422,8 +424,8 @@ def cell_of(node: ast.expr, reduction: str, operands: Mapping[str, Operand], poi
             operator = AND if isinstance(connective, ast.And) else OR
             return reduce(lambda one, two: combine(operator, [one, two], reduction), map(at, terms))
         case ast.Compare(left=first, ops=ops, comparators=others) if all(type(op) in COMPARISONS for op in ops):
-            terms = list(map(at, [first, *others]))
-            pairs = zip(ops, terms, terms[1:], strict=False)
+            sides = list(map(at, [first, *others]))
+            pairs = zip(ops, sides[:-1], sides[1:], strict=True)
             links = [combine(COMPARISONS[type(op)], [one, two], reduction) for op, one, two in pairs]
             return reduce(lambda one, two: combine(AND, [one, two], reduction), links)
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in CALLS:
@@ -488,7 +490,9 @@ def parse_subscripts(text: str, ndims: Sequence[int]) -> tuple[list[tuple[str, .
     parts = inputs.split(",")
     if len(parts) != len(ndims):
         raise ValueError(f"{text!r} names {len(parts)} operands, not {len(ndims)}")
-    spread = [ndim - len(part.replace("...", "", 1)) if "..." in part else 0 for part, ndim in zip(parts, ndims)]
+    spread = [
+        ndim - len(part.replace("...", "", 1)) if "..." in part else 0 for part, ndim in zip(parts, ndims, strict=True)
+    ]
     if min(spread) < 0:
         raise ValueError(f"an operand has fewer indices than its letters in {text!r}")
     terms = [letters(part, count) for part, count in zip(parts, spread, strict=True)]

@@ -33,8 +33,9 @@ def cast_fill(fill: Scalar, dtype: np.dtype[Any]) -> Any:
     if dtype.kind == "f":
         return dtype.type(fill)
     try:
-        cast = dtype.type(fill)
-    except OverflowError as error:
+        with np.errstate(all="ignore"):
+            cast = dtype.type(fill)
+    except (OverflowError, ValueError) as error:
         raise ValueError(f"dtype {dtype} cannot hold the fill {fill!r}") from error
     if not same_value(cast, fill):
         raise ValueError(f"dtype {dtype} cannot hold the fill {fill!r}")

@@ -1,5 +1,7 @@
 """Scalar operators as data: arity, result type, identities, absorbers, and the laws that reductions rely on.
 
+`repeat_mul(x, n)` is x multiplied n >= 0 times, the fill of a product over n structural elements.
+
 An operator is looked up by name (`operator("add")`).  Its meaning on NumPy scalars is `apply`; the backend spells the same
 meaning in Numba (`finchsched.backend.spelling`).
 
@@ -69,6 +71,7 @@ _ALL = (
     Operator("floordiv", 2, "//"),
     Operator("mod", 2, "%"),
     Operator("pow", 2, "**"),
+    Operator("repeat_mul", 2),
     Operator("min", 2, identity_of="inf", absorbers=(-INF,), idempotent=True, **_REDUCING),
     Operator("max", 2, identity_of="-inf", absorbers=(INF,), idempotent=True, **_REDUCING),
     Operator("and", 2, "&", identity_of="true", absorbers=(False,), idempotent=True, **_REDUCING),
@@ -171,6 +174,7 @@ _BINARY: dict[str, Callable[..., Any]] = {
     "floordiv": np.floor_divide,
     "mod": np.remainder,
     "pow": np.power,
+    "repeat_mul": np.power,
     "min": np.minimum,
     "max": np.maximum,
     "and": np.bitwise_and,

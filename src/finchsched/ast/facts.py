@@ -105,11 +105,15 @@ def scalar_dtype(expr: Node) -> DType:
 
 def fold_call(op: Operator, args: tuple[Node, ...]) -> Node:
     """`op(args)` on scalar expressions, folded where the arguments or their classes decide the result."""
+    if op.arity == 2 and len(args) > 2:
+        return fold_call(op, (fold_call(op, args[:-1]), args[-1]))
     if all(isinstance(arg, Literal) for arg in args):
         literals = [arg for arg in args if isinstance(arg, Literal)]
         out = result_type(op, *(arg.dtype for arg in literals))[1]
         value = apply(op, *(arg.dtype.numpy.type(arg.value) for arg in literals))
         return Literal(out.numpy.type(value).item(), out)
+    if op.name == "where" and args[1] == args[2]:
+        return args[1]
     if op.arity == 2:
         decided = _fold_by_class(op, *args)
         if decided is not None:
@@ -117,41 +121,50 @@ def fold_call(op: Operator, args: tuple[Node, ...]) -> Node:
     return Call(op, args)
 
 
+def _kind(expr: Node) -> str:
+    """What is known of a scalar expression's value: a class of VALUE_KINDS, or "" for nothing."""
+    match expr:
+        case Value(_, _, kind):
+            return kind
+        case Literal(value, _):
+            if value != value:
+                return "nan"
+            if value in (float("inf"), -float("inf")):
+                return "inf"
+            return "zero" if value == 0 else "finite"
+        case Size():
+            return "finite"
+        case Call(op, args):
+            if op.result == "bool":
+                return "finite"
+            return _kind(args[0]) if op.name in ("to_int64", "to_float64", "neg", "abs") else ""
+        case _:
+            return ""
+
+
 def _fold_by_class(op: Operator, a: Node, b: Node) -> Node | None:
+    """What the classes of two scalar expressions decide about `op` of them."""
     out = result_type(op, scalar_dtype(a), scalar_dtype(b))[1]
-    if op.name == "mul":
-        for known, other in ((a, b), (b, a)):
-            if isinstance(known, Literal) and known.value == 0 and isinstance(other, Value):
-                return Literal(_nan_if(other.kind in ("inf", "nan"), out), out)
-            if is_identity(op, known):
-                return other
-    if op.name in ("add", "minplus_add", "maxplus_add"):
-        for known, other in ((a, b), (b, a)):
-            if is_identity(op, known):
-                return other
-            if isinstance(known, Literal) and isinstance(other, Value) and known.value in (float("inf"), -float("inf")):
-                return known if other.kind in ("zero", "one", "finite") else None
+    if op.name in ("add", "sub", "mul", "truediv", "minplus_add", "maxplus_add") and "nan" in (_kind(a), _kind(b)):
+        return Literal(float("nan"), out)
+    for known, other in ((a, b), (b, a)):
+        if op.name in ("add", "mul", "minplus_add", "maxplus_add") and is_identity(op, known):
+            return other
+        if op.name == "mul" and isinstance(known, Literal) and known.value == 0 and _kind(other):
+            return Literal(_nan_if(_kind(other) in ("inf", "nan"), out), out)
+        if op.name.endswith("add") and isinstance(known, Literal) and _kind(known) == "inf" and _kind(other) in _FINITE:
+            return known
     if op.name == "truediv" and isinstance(a, Literal) and a.value == 0 and isinstance(b, Value):
         return Literal(_nan_if(b.kind in ("zero", "nan"), out), out)
-    if isinstance(a, Literal | Value) and isinstance(b, Literal | Value) and op.name in ("add", "sub", "mul", "truediv"):
-        if any(_is_nan(x) for x in (a, b)):
-            return Literal(float("nan"), out)
     return None
+
+
+_FINITE = ("zero", "one", "finite")
 
 
 def _nan_if(condition: bool, out: DType) -> Scalar:
     zero: Scalar = out.numpy.type(0).item()
     return float("nan") if condition and out.is_float else zero
-
-
-def _is_nan(expr: Node) -> bool:
-    match expr:
-        case Literal(value, _):
-            return value != value
-        case Value(_, _, kind):
-            return kind == "nan"
-        case _:
-            return False
 
 
 def is_identity(op: Operator, expr: Node) -> bool:
@@ -181,10 +194,15 @@ def fold_repeat(op: Operator, init: Literal, value: Node, extents: tuple[str, ..
     count: Node = Size(extents[0])
     for name in extents[1:]:
         count = Call(operator("mul"), (count, Size(name)))
-    if op.name == "add":
-        scaled = Call(operator("mul"), (value, _cast_fill(count, init.dtype)))
-        return fold_call(op, (init, scaled))
-    return Call(operator("pow"), (_cast_fill(value, init.dtype), _cast_fill(count, init.dtype)))
+    times = _cast_fill(count, init.dtype)
+    match op.name:
+        case "mul":
+            repeated: Node = Call(operator("repeat_mul"), (value, times))
+        case "xor":
+            repeated = Call(operator("mul"), (value, Call(operator("mod"), (times, Literal(2, init.dtype)))))
+        case _:
+            repeated = Call(operator("mul"), (value, times))
+    return fold_call(op, (init, repeated))
 
 
 def _cast_fill(value: Node, target: DType) -> Node:

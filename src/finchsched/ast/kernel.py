@@ -161,7 +161,7 @@ class If(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Search(Node):
-    """Set `var` to the first position p in lo .. hi with `buffer[p] >= key`, or hi.  The range is sorted.  O(log(hi - lo))."""
+    """Set `var` to the first position p in lo .. hi with `buffer[p] >= key` (key uint64), or hi.  The range is sorted.  O(log(hi - lo))."""
 
     var: Var
     buffer: Buffer

@@ -1,8 +1,8 @@
 """Matrices of the kernel suite: generated ones with fixed seeds, and real ones from the shared data folder.
 
-Every matrix is a `scipy.sparse.csr_array` of float64 with int32 `indptr` and `indices`, columns strictly rising inside a
-row, no duplicates.  Generated values lie in [0.5, 1.5): positive, so neither sums nor products cancel to a stored zero
-(which SciPy would drop and a sparse compiler keeps).  Equal arguments give equal matrices in any process.
+Every matrix is a `scipy.sparse.csr_array` of float64 with int32 `indptr` and `indices`, columns strictly rising inside
+a row, no duplicates.  Generated values lie in [0.5, 1.5): positive, so neither sums nor products cancel to a stored
+zero (which SciPy would drop and a sparse compiler keeps).  Equal arguments give equal matrices in any process.
 """
 
 import json
@@ -78,11 +78,11 @@ def laplacian(side: int = 1000) -> Csr:
     """5-point stencil on a side x side grid: 4 on the diagonal, -1 for each of up to four neighbours."""
     line = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(side, side))
     eye = sp.eye_array(side)
-    return canonical(sp.kron(eye, line) + sp.kron(line, eye))
+    return canonical(sp.kron(eye, line, format="csr") + sp.kron(line, eye, format="csr"))
 
 
 def second_operand(A: Csr, seed: int = SEED) -> Csr:
-    """A partner for A of the same shape: nnz // 2 of A's places with new values, and as many places A does not store."""
+    """A partner of A's shape: nnz // 2 of A's places with new values, and as many places that A does not store."""
     rng = np.random.default_rng([seed, 2, A.nnz])
     rows, cols = A.shape
     taken = np.repeat(np.arange(rows, dtype=np.int64), np.diff(A.indptr)) * cols + A.indices
@@ -118,7 +118,7 @@ def data_folder() -> Path:
 
 
 def real_matrices(folder: Path, least_nnz: int = REAL_MIN_NNZ) -> list[DataSet]:
-    """The Matrix Market files of at least `least_nnz` entries that `folder/manifest.json` lists; complex ones are left out."""
+    """The Matrix Market files of at least `least_nnz` entries in `folder/manifest.json`, complex ones left out."""
     manifest = folder / "manifest.json"
     if not manifest.is_file():
         return []
@@ -174,4 +174,4 @@ def _distinct_keys(rng: np.random.Generator, total: int, count: int, excluded: K
     while len(found) < count:
         drawn = rng.integers(total, size=count - len(found) + count // 50 + 16)
         found = np.setdiff1d(np.union1d(found, drawn), banned, assume_unique=True)
-    return np.sort(rng.choice(found, count, replace=False))    # the surplus goes at random, not from one end
+    return np.sort(rng.choice(found, count, replace=False))  # the surplus goes at random, not from one end

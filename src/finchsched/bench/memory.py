@@ -42,10 +42,11 @@ class Usage:
 def child_usage(setup: str, action: str, *, timeout: float = 900.0) -> Usage:
     """Run the two pieces of Python in a fresh interpreter; only what `action` does counts against the baseline.
 
-    Errors: RuntimeError with the end of the child's error output when it fails or takes over `timeout` seconds.
+    Errors: RuntimeError with the last line of the child's error output when it fails or takes over `timeout` seconds.
     """
     code = _CHILD.format(setup=setup, action=action)
-    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).resolve().parents[2]), *filter(None, sys.path)])}
+    search = [str(Path(__file__).resolve().parents[2]), *filter(None, sys.path)]
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(search)}
     try:
         done = subprocess.run(
             [sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=timeout, check=False
@@ -53,7 +54,8 @@ def child_usage(setup: str, action: str, *, timeout: float = 900.0) -> Usage:
     except subprocess.TimeoutExpired as late:
         raise RuntimeError(f"the child took over {timeout:g} s") from late
     if done.returncode != 0:
-        raise RuntimeError(f"the child ended with status {done.returncode}: {done.stderr.strip()[-500:]}")
+        said = "".join(done.stderr.strip().splitlines()[-1:])[:300]
+        raise RuntimeError(f"the child ended with status {done.returncode}: {said}")
     return Usage(**json.loads(done.stdout.splitlines()[-1]))
 
 
@@ -71,7 +73,8 @@ def peak_bytes() -> int:
         status = Path("/proc/self/status").read_text()
     except OSError:
         return _ru_maxrss()
-    return next((1024 * int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:")), _ru_maxrss())
+    marks = [int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:")]
+    return 1024 * marks[0] if marks else _ru_maxrss()
 
 
 def print_usage(baseline: int) -> None:

@@ -1,0 +1,76 @@
+"""Schedule a normalized plan: result types, loop orders, and the transposed copies that make every access concordant."""
+
+from finchsched.ast.facts import fill
+from finchsched.ast.format import TensorType
+from finchsched.ast.logic import Alias, Field, Plan, Produces, Query, Table
+from finchsched.ast.loop import Access
+from finchsched.ast.node import Node, walk
+from finchsched.ast.scalar import Literal, Size, Value
+from finchsched.autoschedule.fuse_producers import with_types
+from finchsched.autoschedule.loop_order import choose_loop_order, is_concordant
+from finchsched.autoschedule.output_format import choose_output_type
+from finchsched.autoschedule.transposes import Transposes
+from finchsched.passes.loop.query_form import QueryForm, query_form, storage_names
+from finchsched.rewrite import PostWalk, RuleContext, rewrite
+
+__all__ = ["schedule_plan"]
+
+
+def schedule_plan(plan: Plan, *, wide: bool) -> Plan:
+    """`plan` with final types and loop orders, and with queries that make transposed copies before their first use."""
+    types: dict[str, TensorType] = {}
+    transposes = Transposes(wide)
+    bodies: list[Query] = []
+    for query in plan.bodies:
+        query = _with_fill(with_types(query, types))
+        form = query_form(query)
+        type_ = choose_output_type(form, wide=wide)
+        chosen = choose_loop_order(form, type_)
+        query = _with_copies(query, form, chosen.order, transposes)
+        bodies += transposes.take()
+        types[query.alias.name] = type_
+        order = tuple(Field(name) for name in chosen.order)
+        bodies.append(Query(Alias(query.alias.name, type_), query.rhs, order))
+    results = tuple(Alias(alias.name, types[alias.name]) for alias in plan.result.aliases)
+    return Plan(tuple(bodies), Produces(results))
+
+
+def _with_fill(query: Query) -> Query:
+    """The query with its alias's fill worked out from the types chosen so far.
+
+    A fill that depends on extents is a number only once the query has run; inside the plan it is a Value of that name.
+    """
+    found = fill(query.rhs)
+    type_ = query.alias.type
+    if any(isinstance(n, Size) for n in walk(found)):
+        found = Value(f"{query.alias.name}_fill", type_.dtype, "finite")
+    elif any(isinstance(n, Value) and n.name.startswith("index_") for n in walk(found)):
+        found = Literal(type_.dtype.numpy.type(0).item(), type_.dtype)
+    return query.replace(alias=Alias(query.alias.name, type_.replace(fill=found)))
+
+
+def _with_copies(query: Query, form: QueryForm, order: tuple[str, ...], transposes: Transposes) -> Query:
+    """The query reading transposed copies where an access would not be concordant."""
+    copies: dict[Access, Alias] = {}
+    depth = {name: n for n, name in enumerate(order)}
+    tables = {_key(t): t for t in walk(query.rhs) if isinstance(t, Table)}
+    for access in form.accesses():
+        if is_concordant(access, order):
+            continue
+        names = [(-1 if name == "" else depth[name]) for name in storage_names(access)]
+        perm = access.tensor.type.perm
+        wanted = tuple(axis for _, axis in sorted(zip(names, perm, strict=True)))
+        source = tables[access.tensor.name, tuple(getattr(i, "name", "") for i in access.index)].tensor
+        copies[access] = transposes.copy_of(source, wanted)
+    by_key = {(a.tensor.name, tuple(getattr(i, "name", "") for i in a.index)): alias for a, alias in copies.items()}
+
+    def reroute(node: Node, _: RuleContext) -> Node | None:
+        if isinstance(node, Table) and _key(node) in by_key:
+            return Table(by_key[_key(node)], node.index)
+        return None
+
+    return rewrite(query, PostWalk(reroute)) if copies else query
+
+
+def _key(table: Table) -> tuple[str, tuple[str, ...]]:
+    return table.tensor.name, tuple(i.name if isinstance(i, Field) else "" for i in table.index)

@@ -1,0 +1,85 @@
+"""What the mask rule says about a query: which indices can be skipped, and how many coordinates a loop visits.
+
+Sizes here are symbolic: a dense axis counts DENSE coordinates, a compressed fiber SPARSE ones.  Only the order of magnitude of
+the products matters; they decide between plans without looking at data.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from finchsched.ast.format import Level, storage_order
+from finchsched.ast.loop import Access, Assign, Index, Scalar, Tensor
+from finchsched.ast.node import Node, walk
+from finchsched.ast.scalar import Call, Literal
+from finchsched.formats.levels import SparseList
+from finchsched.passes.loop.query_form import QueryForm, storage_names
+from finchsched.passes.lower.structural import Simplifier, Structural, is_empty
+
+__all__ = ["DENSE", "SPARSE", "Layout", "compressed_names", "simplifier_of", "skippable", "visits"]
+
+DENSE = 1 << 16
+SPARSE = 1 << 4
+
+Layout = Mapping[Access, tuple[tuple[str, Level], ...]]
+"""For each access, its (index name, level) pairs in the storage order in which a plan would read it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Everything:
+    """No access restricts the loop."""
+
+
+def simplifier_of(form: QueryForm) -> Simplifier:
+    """A simplifier for the form's expressions, with the fill that its target has."""
+    return Simplifier(form.alias.type.fill, {p.scalar.name: p.init for p in form.producers})
+
+
+def compressed_names(access: Access) -> tuple[str, ...]:
+    """Index names that an access has at a compressed level."""
+    pairs = zip(storage_order(access.tensor.type, access.index), access.tensor.type.levels, strict=True)
+    return tuple(i.name for i, level in pairs if isinstance(i, Index) and not level.stores_all)
+
+
+def skippable(form: QueryForm, name: str, *, anywhere: bool = False) -> bool:
+    """Whether a coordinate of an index can be skipped where every access that is compressed there is structural.
+
+    With `anywhere`, where every sparse access that has the index is structural, at whichever level.
+    """
+    known: dict[Node, Node] = {
+        a: Structural(a.tensor.type.fill)
+        for a in form.accesses()
+        if name in (storage_names(a) if anywhere and compressed_names(a) else compressed_names(a))
+    }
+    if not known:
+        return False
+    target = Access(Tensor(form.alias.name, form.alias.type), tuple(Index(n) for n in form.index))
+    return is_empty(simplifier_of(form).stmt(Assign(target, form.op, form.expr), known))
+
+
+def visits(form: QueryForm, expr: Node, name: str, layout: Layout) -> int:
+    """How many coordinates a loop over `name` visits for `expr`, given how each access is read."""
+    found = _rate(simplifier_of(form), expr, name, layout)
+    return DENSE if found is None else found
+
+
+def _rate(simplifier: Simplifier, expr: Node, name: str, layout: Layout) -> int | None:
+    """Coordinates at which `expr` may be stored, or None for all."""
+    match expr:
+        case Access():
+            level = dict(layout[expr]).get(name)
+            return SPARSE if isinstance(level, SparseList) else None
+        case Call(_, args):
+            tensors = [a for a in args if any(isinstance(n, Access | Scalar) for n in walk(a))]
+            rates = {a: _rate(simplifier, a, name, layout) for a in tensors}
+            limits = [r for a, r in rates.items() if r is not None and _absorbs_alone(simplifier, expr, a)]
+            if limits:
+                return min(limits)
+            known = [r for r in rates.values() if r is not None]
+            return min(sum(known), DENSE) if rates and len(known) == len(rates) else None
+        case _:
+            return None
+
+
+def _absorbs_alone(simplifier: Simplifier, call: Call, arg: Node) -> bool:
+    structural = Structural(simplifier.fill(arg))
+    return isinstance(simplifier.expr(call, {arg: structural}), Structural | Literal)

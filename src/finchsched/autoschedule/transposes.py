@@ -1,0 +1,63 @@
+"""Concordize: give every access a copy of its operand in the storage order that the loops need.
+
+A copy moves one axis at a time to the front, each by a counting sort, until the order is right; the same copy is made once for
+the whole plan.  Linear in the entries plus the leading dimension.
+"""
+
+from dataclasses import dataclass, field
+
+from finchsched.ast.format import TensorType
+from finchsched.ast.logic import Alias, Field, Query, Reformat, Reorder, Slot, Table
+from finchsched.autoschedule.output_format import index_dtype
+from finchsched.formats.levels import Dense, SparseList
+
+__all__ = ["Transposes", "axes_to_move"]
+
+
+def axes_to_move(current: tuple[int, ...], wanted: tuple[int, ...]) -> tuple[int, ...]:
+    """Axes to move to the front, one after the other, to get from one storage order to another; as few as possible."""
+    for keep in range(len(wanted) + 1):
+        tail = wanted[keep:]
+        if tuple(axis for axis in current if axis in tail) == tail:
+            return tuple(reversed(wanted[:keep]))
+    return tuple(reversed(wanted))
+
+
+@dataclass(slots=True)
+class Transposes:
+    """The transposed copies of one plan: queries made so far, by source and storage order."""
+
+    wide: bool
+    queries: list[Query] = field(default_factory=list)
+    made: dict[tuple[str, tuple[int, ...]], Alias] = field(default_factory=dict)
+
+    def copy_of(self, tensor: Slot | Alias, wanted: tuple[int, ...]) -> Alias:
+        """An alias for `tensor` stored with its axes in the order `wanted`; adds the queries that make it."""
+        source: Slot | Alias = tensor
+        for axis in axes_to_move(tensor.type.perm, wanted):
+            perm = (axis, *(a for a in source.type.perm if a != axis))
+            known = self.made.get((tensor.name, perm))
+            if known is None:
+                known = self._rotate(tensor, source, perm)
+                self.made[tensor.name, perm] = known
+            source = known
+        assert isinstance(source, Alias)
+        return source
+
+    def _rotate(self, original: Slot | Alias, source: Slot | Alias, perm: tuple[int, ...]) -> Alias:
+        """Add the query that stores `source` with its axes in the order `perm`."""
+        width = index_dtype(self.wide)
+        levels = (Dense(), *(SparseList(width, width) for _ in perm[1:]))
+        type_ = TensorType(levels, perm, source.type.dtype, source.type.fill)
+        order = "".join(str(axis) for axis in perm)
+        alias = Alias(f"{original.name}_by{order}", type_)
+        fields = tuple(Field(name) for name in "ijklmnopqrstuvwxyz"[: len(perm)])
+        loops = tuple(fields[axis] for axis in source.type.perm)
+        rhs = Reformat(type_, Reorder(Table(source, fields), fields), False)
+        self.queries.append(Query(alias, rhs, loops))
+        return alias
+
+    def take(self) -> list[Query]:
+        """The queries added since the last call."""
+        taken, self.queries = self.queries, []
+        return taken

@@ -1,0 +1,101 @@
+"""Executables: the phases of a compiled plan, stateless and shareable across threads."""
+
+import time
+from dataclasses import dataclass
+
+from finchsched.algebra.dtypes import Scalar
+from finchsched.ast.loop import Access, LoopProgram, Nest
+from finchsched.ast.node import Node, walk
+from finchsched.backend.load import load_kernel
+from finchsched.backend.phase import Phase
+from finchsched.errors import LoweringError
+from finchsched.formats.fiber_tensor import FiberTensor
+from finchsched.passes.lower.lower_nest import lower_nest
+from finchsched.settings import Settings
+
+__all__ = ["Executable", "compile_program"]
+
+
+@dataclass(frozen=True, slots=True)
+class Executable:
+    """A compiled program: phases in order, and the names of its results.
+
+    `last_use` tells after which phase a temporary is no longer needed.
+    """
+
+    loops: LoopProgram
+    phases: tuple[Phase, ...]
+    results: tuple[str, ...]
+    last_use: tuple[tuple[str, ...], ...]
+
+    def run(self, tensors: dict[str, FiberTensor], values: dict[str, Scalar]) -> list[FiberTensor]:
+        """The results for these operands and scalars.  Raises DensifyError, KernelError."""
+        held, scalars = dict(tensors), dict(values)
+        for phase, done in zip(self.phases, self.last_use, strict=True):
+            phase.run(held, scalars)
+            for name in done:
+                del held[name]
+        return [held[name] for name in self.results]
+
+    def run_timed(self, tensors: dict[str, FiberTensor], values: dict[str, Scalar]) -> tuple[list[FiberTensor], float]:
+        """As `run`, with the seconds spent in phases: allocation and kernels, but no planning or dispatch."""
+        start = time.perf_counter()
+        results = self.run(tensors, values)
+        return results, time.perf_counter() - start
+
+    @property
+    def kernel_source(self) -> str:
+        """The text of all kernels."""
+        return "\n\n".join(phase.kernel.source.text.rstrip() + "\n" for phase in self.phases)
+
+    @property
+    def kernel_files(self) -> list[str]:
+        """Where the sources are stored."""
+        return [str(phase.kernel.path) for phase in self.phases if phase.kernel.path]
+
+
+def compile_program(
+    program: LoopProgram, fills: dict[str, Node], settings: Settings, heads: dict[str, str]
+) -> Executable:
+    """Lower every nest and load its kernel.
+
+    fills: each target's fill as a scalar expression.  heads: the comment that goes before each target's kernel.
+    """
+    phases: list[Phase] = []
+    for nest in program.nests:
+        lowered = lower_nest(nest, f"make_{nest.target.name}", reassociate=settings.reassociate)
+        kernel = load_kernel(lowered.kernel, heads.get(nest.target.name, ""), settings.backend)  # type: ignore[arg-type]  # checked by Settings
+        name = nest.target.name
+        phases.append(Phase(lowered, kernel, _extent_sources(nest), fills[name], name))
+    results = tuple(tensor.name for tensor in program.results)
+    return Executable(program, tuple(phases), results, _last_uses(program, results))
+
+
+def _extent_sources(nest: Nest) -> dict[str, tuple[str, int]]:
+    """For each index, an operand and axis that has its extent."""
+    found: dict[str, tuple[str, int]] = {}
+    made = {nest.target.name}
+    for node in walk(nest.body):
+        if isinstance(node, Access) and node.tensor.name not in made and not node.tensor.name.endswith("_w"):
+            for axis, index in enumerate(node.index):
+                name = getattr(index, "name", None)
+                if name is not None:
+                    found.setdefault(name, (node.tensor.name, axis))
+    names = {n.name for n in walk(nest.body) if type(n).__name__ == "Index"}
+    missing = sorted(names - set(found))
+    if missing:
+        raise LoweringError(f"index {missing[0]} has no extent: no operand has it")
+    return found
+
+
+def _last_uses(program: LoopProgram, results: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """For each nest, the temporaries that nothing after it reads."""
+    made = [nest.target.name for nest in program.nests]
+    last = {name: n for n, name in enumerate(made)}
+    for number, nest in enumerate(program.nests):
+        for node in walk(nest.body):
+            if isinstance(node, Access) and node.tensor.name in last:
+                last[node.tensor.name] = number
+    return tuple(
+        tuple(name for name in made if last[name] == n and name not in results) for n in range(len(program.nests))
+    )

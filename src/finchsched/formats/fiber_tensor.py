@@ -1,0 +1,203 @@
+"""The data container: a fiber tree held in flat arrays.
+
+A tensor of n axes has n levels.  Level l stores the logical axis `perm[l]`.  Level 0 has one fiber; the children of
+level l are the fibers of level l + 1; the children of the last level are the elements.  Fibers are numbered within
+their level, and that number is their position.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from finchsched.algebra.dtypes import INT32, INT64, DType, Scalar, cast_scalar
+from finchsched.algebra.operators import same_scalar
+from finchsched.ast.format import Level, TensorType
+from finchsched.ast.node import Node
+from finchsched.ast.scalar import Literal, Value
+from finchsched.errors import DtypeError, FormatError, ShapeMismatchError
+from finchsched.formats.levels import Dense, SparseList
+
+__all__ = ["Buffer", "FiberTensor", "cast_fill", "fill_node"]
+
+Buffer: TypeAlias = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class FiberTensor:
+    """A tensor's static type, extents, fill and buffers.  Nothing in it is changed after construction.
+
+    shape: extents of the logical axes.  fill: the value of coordinates that are not stored, a plain Python scalar of
+    the element type (the type may know only its class).  pos, crd: one entry per storage level, None for Dense; for
+    SparseList `pos[l]` has `positions(l) + 1` and `crd[l]` has `positions(l + 1)` entries, in the element types that
+    the level names. val: the `positions(ndim)` elements.  All arrays are one-dimensional, aligned and contiguous.
+
+    Construction checks types and counts of buffers, O(ndim), and raises FormatError; `check_tensor` checks what they
+    hold.
+    """
+
+    type: TensorType
+    shape: tuple[int, ...]
+    fill: Scalar
+    pos: tuple[Buffer | None, ...]
+    crd: tuple[Buffer | None, ...]
+    val: Buffer
+
+    def __post_init__(self) -> None:
+        """Raise FormatError unless the parts fit the type."""
+        need = _need(self.type)
+        if not (len(self.shape) == len(self.pos) == len(self.crd) == len(need.widths)):
+            raise FormatError(
+                f"a type of {len(need.widths)} levels needs as many extents, pos and crd; "
+                f"found {len(self.shape)}, {len(self.pos)} and {len(self.crd)}"
+            )
+        for extent in self.shape:
+            if extent < 0:
+                raise FormatError(f"extents must not be negative; found shape {self.shape}")
+        if not _fits(self.val, need.val):
+            _refuse("val", self.val, need.val)
+        for pos, crd, width in zip(self.pos, self.crd, need.widths, strict=True):
+            if width is None:
+                fits = pos is None and crd is None
+            else:
+                fits = _fits(pos, width[0]) and _fits(crd, width[1]) and len(pos) > 0  # type: ignore[arg-type]
+            if not fits:
+                self._refuse_levels(need)
+        if self.fill.__class__ is not need.fill:
+            raise FormatError(f"a fill of {self.type.dtype} must be a {need.fill.__name__}; found {self.fill!r}")
+        fill = self.type.fill
+        if isinstance(fill, Literal) and fill.value != self.fill and not same_scalar(fill.value, self.fill):
+            raise FormatError(f"the type says that the fill is {fill.value!r}; found {self.fill!r}")
+
+    def _refuse_levels(self, need: "_Need") -> None:
+        for number, (pos, crd, width) in enumerate(zip(self.pos, self.crd, need.widths, strict=True)):
+            if width is None and (pos is not None or crd is not None):
+                raise FormatError(f"level {number} is Dense and has neither pos nor crd")
+            if width is not None:
+                _refuse(f"level {number}: pos", pos, width[0])
+                _refuse(f"level {number}: crd", crd, width[1])
+                if len(pos) == 0:  # type: ignore[arg-type]
+                    raise FormatError(f"level {number}: pos must have at least one entry")
+
+    def __repr__(self) -> str:
+        return f"FiberTensor({self.type}, shape={self.shape}, fill={self.fill!r}, stored={self.stored})"
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def stored(self) -> int:
+        """Number of stored elements."""
+        return len(self.val)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all buffers; one that serves several levels counts each time."""
+        index = sum(buffer.nbytes for buffer in self.pos + self.crd if buffer is not None)
+        return int(self.val.nbytes + index)
+
+    def positions(self, level: int) -> int:
+        """Number of fibers of a level: 1 for level 0; for level `ndim` the number of elements that the buffers promise.
+
+        O(level).  Python integers, so a shape whose product exceeds 2**63 does not overflow.
+        """
+        count = 1
+        for number in range(level):
+            pos = self.pos[number]
+            count = count * self.shape[self.type.perm[number]] if pos is None else int(pos[-1])
+        return count
+
+    def transpose(self, axes: Sequence[int]) -> "FiberTensor":
+        """The tensor whose axis a is this one's axis `axes[a]`.  No data moves: buffers are shared.
+
+        Raises ShapeMismatchError unless `axes` is a permutation of all axes.
+        """
+        if sorted(axes) != list(range(self.ndim)):
+            raise ShapeMismatchError(f"axes must be a permutation of 0 .. {self.ndim - 1}; found {tuple(axes)}")
+        order = list(axes)
+        perm = tuple(order.index(axis) for axis in self.type.perm)
+        shape = tuple(self.shape[axis] for axis in order)
+        return FiberTensor(self.type.replace(perm=perm), shape, self.fill, self.pos, self.crd, self.val)
+
+
+def fill_node(value: Scalar, dtype: DType) -> Node:
+    """A fill as part of a static type.
+
+    Structural constants (0, 1, infinities, NaN, truth values) become a Literal, any other value a finite Value named
+    "fill".
+    """
+    value = cast_scalar(value, dtype)
+    if value in (0, 1):
+        return Literal(cast_scalar(int(value), dtype), dtype)
+    if isinstance(value, float) and not np.isfinite(value):
+        return Literal(value, dtype)
+    return Value("fill", dtype, "finite")
+
+
+def cast_fill(value: Scalar, dtype: DType) -> Scalar:
+    """`value` as a plain scalar of `dtype`.
+
+    Raises DtypeError where a bool or integer type cannot hold it; a floating point type rounds.
+    """
+    try:
+        cast = cast_scalar(value, dtype)
+    except (OverflowError, ValueError) as error:
+        raise DtypeError(f"{dtype} cannot hold the fill {value!r}") from error
+    if dtype.is_float:
+        return cast
+    fits = dtype.is_bool or np.iinfo(dtype.numpy).min <= cast <= np.iinfo(dtype.numpy).max
+    if cast != value or not fits:
+        raise DtypeError(f"{dtype} cannot hold the fill {value!r}")
+    return cast
+
+
+class _Need(NamedTuple):
+    """What a type demands: element types of (pos, crd) per level, or None; of val; and the Python class of the fill."""
+
+    widths: tuple[tuple[np.dtype[Any], np.dtype[Any]] | None, ...]
+    val: np.dtype[Any]
+    fill: type
+
+
+@lru_cache(maxsize=4096)
+def _need(t: TensorType) -> _Need:
+    """Kept per type, so that constructing a tensor is cheap.  Raises FormatError for a type that no tensor can have."""
+    if sorted(t.perm) != list(range(len(t.levels))):
+        raise FormatError(f"perm must be a permutation of 0 .. {len(t.levels) - 1}; found {t.perm}")
+    widths = tuple(_index_types(number, level) for number, level in enumerate(t.levels))
+    return _Need(widths, t.dtype.numpy, bool if t.dtype.is_bool else float if t.dtype.is_float else int)
+
+
+def _index_types(number: int, level: Level) -> tuple[np.dtype[Any], np.dtype[Any]] | None:
+    match level:
+        case Dense():
+            return None
+        case SparseList(pos, crd) if pos in (INT32, INT64) and crd in (INT32, INT64):
+            return pos.numpy, crd.numpy
+        case SparseList(pos, crd):
+            raise FormatError(f"level {number}: pos and crd must be int32 or int64; found {pos} and {crd}")
+        case _:
+            raise FormatError(f"level {number}: a tensor cannot be held in a {level.name} level")
+
+
+def _fits(buffer: object, dtype: np.dtype[Any]) -> bool:
+    """Whether a kernel may take the array as a buffer of `dtype`."""
+    if not isinstance(buffer, np.ndarray) or buffer.ndim != 1 or buffer.dtype != dtype:
+        return False
+    flags = buffer.flags
+    return flags.c_contiguous and flags.aligned
+
+
+def _refuse(name: str, buffer: object, dtype: np.dtype[Any]) -> None:
+    """Raise FormatError, saying why, unless the array fits."""
+    if not isinstance(buffer, np.ndarray):
+        raise FormatError(f"{name} must be an array of {dtype}; found {buffer!r}")
+    if buffer.dtype != dtype:
+        raise FormatError(f"{name} must have the element type {dtype}; found {buffer.dtype}")
+    if not _fits(buffer, dtype):
+        raise FormatError(f"{name} must be one-dimensional, contiguous and aligned; found shape {buffer.shape}")

@@ -1,0 +1,101 @@
+"""What a fiber looks like to a loop: `unfurl` turns a level into a looplet.  Pure; names come from the caller."""
+
+from finchsched.algebra.dtypes import BOOL, UINT64
+from finchsched.algebra.operators import operator
+from finchsched.ast.format import TensorType
+from finchsched.ast.kernel import ONE, ZERO, Apply, Buffer, Cast, If, KernelExpr, Load, Search, Seq, Set, Var
+from finchsched.ast.looplet import Child, Fill, Looplet, Lookup, Run, Spike, Stepper, Switch, Thunk
+from finchsched.ast.names import Names
+from finchsched.errors import FormatError
+from finchsched.formats.buffers import level_buffer
+from finchsched.formats.levels import Dense, SparseByteMap, SparseList
+
+__all__ = ["HOLE", "locate", "plus", "times", "unfurl", "workspace_count"]
+
+HOLE = Var("_coordinate", UINT64)
+"""Stands for the coordinate inside a Lookup."""
+
+
+def plus(a: KernelExpr, b: KernelExpr) -> KernelExpr:
+    """`a + b` on positions, with zero folded away."""
+    if a == ZERO:
+        return b
+    if b == ZERO:
+        return a
+    return Apply(operator("add"), (a, b), UINT64)
+
+
+def times(a: KernelExpr, b: KernelExpr) -> KernelExpr:
+    """`a * b` on positions, with zero and one folded away."""
+    if ZERO in (a, b):
+        return ZERO
+    if a == ONE:
+        return b
+    if b == ONE:
+        return a
+    return Apply(operator("mul"), (a, b), UINT64)
+
+
+def workspace_count(tensor: str) -> Var:
+    """The local variable that counts the touched coordinates of a SparseByteMap workspace."""
+    return Var(f"{tensor}_count", UINT64)
+
+
+def unfurl(
+    tensor: str, type_: TensorType, level: int, parent: KernelExpr, extent: KernelExpr, names: Names
+) -> Looplet:
+    """The fiber at position `parent` of a level, for reading in rising order of coordinates."""
+    match type_.levels[level]:
+        case Dense():
+            return Lookup(HOLE, Child(plus(times(parent, extent), HOLE)))
+        case SparseList():
+            pos = level_buffer(tensor, type_, level, "pos", writable=False)
+            crd = level_buffer(tensor, type_, level, "crd", writable=False)
+            here = Var(names.fresh(f"{tensor}_p{level}"), UINT64)
+            end = Var(names.fresh(f"{tensor}_p{level}_end"), UINT64)
+            preamble = (
+                Set(here, Cast(Load(pos, parent), UINT64)),
+                Set(end, Cast(Load(pos, plus(parent, ONE)), UINT64)),
+            )
+            return Thunk(preamble, Stepper(here, end, crd, Spike(Fill(), Child(here))))
+        case SparseByteMap():
+            crd = level_buffer(tensor, type_, level, "crd", writable=True)
+            here = Var(names.fresh(f"{tensor}_p"), UINT64)
+            end = Var(names.fresh(f"{tensor}_p_end"), UINT64)
+            preamble = (Set(here, ZERO), Set(end, workspace_count(tensor)))
+            return Thunk(preamble, Stepper(here, end, crd, Spike(Fill(), Child(Cast(Load(crd, here), UINT64)))))
+        case other:
+            raise FormatError(f"level {other.name} cannot be read")
+
+
+def locate(
+    tensor: str, type_: TensorType, level: int, parent: KernelExpr, coordinate: KernelExpr, extent: KernelExpr, names: Names
+) -> Looplet:
+    """The fiber at position `parent` of a level, at one coordinate that is known already.
+
+    O(1) where the level locates, O(log n) by binary search in a SparseList.
+    """
+    match type_.levels[level]:
+        case Dense():
+            return Run(Child(plus(times(parent, extent), coordinate)))
+        case SparseList():
+            pos = level_buffer(tensor, type_, level, "pos", writable=False)
+            crd = level_buffer(tensor, type_, level, "crd", writable=False)
+            here = Var(names.fresh(f"{tensor}_p{level}"), UINT64)
+            end = Var(names.fresh(f"{tensor}_p{level}_end"), UINT64)
+            last = Var(names.fresh(f"{tensor}_c{level}"), UINT64)
+            preamble = (
+                Set(end, Cast(Load(pos, plus(parent, ONE)), UINT64)),
+                Search(here, crd, Cast(Load(pos, parent), UINT64), end, coordinate),
+                Set(last, extent),
+                _load_if_inside(last, crd, here, end),
+            )
+            found = Apply(operator("eq"), (last, coordinate), BOOL)
+            return Thunk(preamble, Switch(found, Run(Child(here)), Run(Fill())))
+        case other:
+            raise FormatError(f"level {other.name} cannot be located in")
+
+
+def _load_if_inside(target: Var, buffer: Buffer, index: Var, end: Var) -> If:
+    inside = Apply(operator("lt"), (index, end), BOOL)
+    return If(inside, Seq((Set(target, Cast(Load(buffer, index), UINT64)),)), Seq(()))

@@ -1,0 +1,117 @@
+"""A text file read forward in bounded pieces, with line numbers, plain or gzip-compressed.
+
+Nothing here believes what a file says about its own size: a piece has at most `BLOCK_BYTES + LINE_BYTES`, however large
+the file is or claims to be.
+"""
+
+import gzip
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import BufferedReader
+
+from finchsched.errors import FileFormatError
+
+__all__ = ["BLOCK_BYTES", "LINE_BYTES", "TextBlock", "TextSource", "open_text", "shown"]
+
+BLOCK_BYTES = 1 << 20
+LINE_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class TextBlock:
+    """Consecutive whole lines of a file: their bytes, and the one-based number of the first of them."""
+
+    first_line: int
+    data: bytes
+
+    def data_lines(self) -> Iterator[tuple[int, list[bytes]]]:
+        """Each line that is neither blank nor a `%` comment, as (one-based line number, its tokens)."""
+        for number, line in enumerate(self.data.split(b"\n"), self.first_line):
+            tokens = line.split()
+            if tokens and not tokens[0].startswith(b"%"):
+                yield number, tokens
+
+
+class TextSource:
+    """An open file at some line.  `line` counts the lines read so far, so it is the number of the last one read."""
+
+    def __init__(self, path: str, stream: BufferedReader | gzip.GzipFile) -> None:
+        self.path = path
+        self.line = 0
+        self._stream = stream
+
+    def read_line(self) -> bytes | None:
+        """The next line with its line end, or None at the end of the file.
+
+        Raises FileFormatError for a line of over LINE_BYTES and for damaged compression.
+        """
+        line = self._read_through_line_end()
+        if not line:
+            return None
+        self.line += 1
+        return line
+
+    def blocks(self) -> Iterator[TextBlock]:
+        """The rest of the file in blocks of whole lines, each of about BLOCK_BYTES.  Raises like `read_line`."""
+        while True:
+            with self._decompression_errors():
+                data = self._stream.read(BLOCK_BYTES)
+            if not data:
+                return
+            if not data.endswith(b"\n"):
+                data += self._read_through_line_end(lines_before=data.count(b"\n"))
+            first_line = self.line + 1
+            self.line += data.count(b"\n") + (not data.endswith(b"\n"))
+            yield TextBlock(first_line, data)
+
+    def refusal(self, line: int, found: str, expected: str, hint: str | None = None) -> FileFormatError:
+        """The error for `line` (one-based): what was found there, what was expected, and what may help."""
+        text = f"{self.path}, line {line}: found {found}, expected {expected}"
+        return FileFormatError(text if hint is None else f"{text}\nhint: {hint}")
+
+    def _read_through_line_end(self, lines_before: int = 0) -> bytes:
+        with self._decompression_errors():
+            line = self._stream.readline(LINE_BYTES)
+        if len(line) == LINE_BYTES and not line.endswith(b"\n"):
+            raise self.refusal(
+                self.line + lines_before + 1,
+                f"a line of over {LINE_BYTES} bytes",
+                "short lines of text",
+                "the file may be binary",
+            )
+        return line
+
+    @contextmanager
+    def _decompression_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise FileFormatError(
+                f"{self.path}, after line {self.line}: found damaged or truncated gzip data ({error}), "
+                "expected a complete gzip file\n"
+                "hint: copy or download the file again; if it is not compressed, rename it without .gz"
+            ) from error
+
+
+@contextmanager
+def open_text(path: str | os.PathLike[str]) -> Iterator[TextSource]:
+    """Open `path` for reading; a name that ends in `.gz` (any case) is decompressed.
+
+    Raises what `open` raises: FileNotFoundError, IsADirectoryError, PermissionError.
+    """
+    name = os.fspath(path)
+    with open(name, "rb") as raw:
+        if name.lower().endswith(".gz"):
+            with gzip.GzipFile(fileobj=raw, mode="rb") as unzipped:
+                yield TextSource(name, unzipped)
+        else:
+            yield TextSource(name, raw)
+
+
+def shown(text: bytes, limit: int = 40) -> str:
+    """`text` quoted for a message: line ends stripped, at most `limit` characters, other than ASCII escaped."""
+    plain = text.strip().decode("ascii", "backslashreplace")
+    return repr(plain if len(plain) <= limit else plain[:limit] + "...").replace("\\\\x", "\\x")

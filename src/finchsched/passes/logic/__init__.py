@@ -1,0 +1,1 @@
+"""Passes over Logic IR; `finchsched.passes.logic.normal_form` puts them in order."""

@@ -1,0 +1,42 @@
+"""Give an expression a query of its own."""
+
+from finchsched.ast.facts import dtype, fields, fill
+from finchsched.ast.format import TensorType
+from finchsched.ast.logic import Alias, Coordinate, Field, LogicExpr, Query, Reformat, Reorder, Table
+from finchsched.ast.names import Names
+from finchsched.ast.node import Node, walk
+from finchsched.ast.scalar import Literal, Value
+from finchsched.formats.levels import Dense
+from finchsched.passes.logic.query_root import subexpressions
+
+__all__ = ["own_query", "provisional_type"]
+
+
+def own_query(expr: LogicExpr, order: tuple[Field, ...], names: Names) -> tuple[Query, Table]:
+    """A query that makes `expr` under a fresh alias with the axes `order`, and the Table that reads it.
+
+    The alias of a Reformat has the type that it asks for; of anything else the provisional one.  `order` has all fields
+    of `expr`; more are axes along which it is repeated.
+    """
+    name = names.fresh("S")
+    if isinstance(expr, Reformat):
+        alias = Alias(name, expr.type)
+        return Query(alias, expr, ()), Table(alias, order)
+    alias = Alias(name, provisional_type(expr, len(order)))
+    return Query(alias, Reorder(expr, order), ()), Table(alias, order)
+
+
+def provisional_type(expr: LogicExpr, rank: int) -> TensorType:
+    """All-Dense, in the order of the fields, with the element type and the fill of `expr`.
+
+    A fill that differs from place to place (`A[i] + i`) is no scalar.  Zero stands for it: any fill is right, since every
+    entry that differs from the fill is stored.
+    """
+    for node in reversed(subexpressions(expr)):
+        fields(node), dtype(node), fill(node)  # noqa: B018  # found from below, so that no question recurses far
+    found: Node = fill(expr)
+    element = dtype(expr)
+    coordinates = {f"index_{n.field.name}" for n in subexpressions(expr) if isinstance(n, Coordinate)}
+    if any(isinstance(n, Value) and n.name in coordinates for n in walk(found)):
+        found = Literal(element.numpy.type(0).item(), element)
+    return TensorType((Dense(),) * rank, tuple(range(rank)), element, found)

@@ -1,0 +1,126 @@
+"""A query's right-hand side, taken apart at its root: `[Reformat(type, ·)] (Reorder(core, order))`."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from finchsched.ast.facts import fields
+from finchsched.ast.logic import (
+    Aggregate,
+    Alias,
+    Field,
+    LogicExpr,
+    MapJoin,
+    Plan,
+    Query,
+    Reformat,
+    Relabel,
+    Reorder,
+    Slot,
+    Subquery,
+    Table,
+)
+from finchsched.ast.node import Node, walk
+from finchsched.ast.scalar import Size, Value
+
+__all__ = [
+    "Root",
+    "all_names",
+    "count_uses",
+    "operands",
+    "result_names",
+    "subexpressions",
+    "with_core",
+    "with_fields",
+    "with_operands",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """The parts of a right-hand side.  `order` are its fields, those that `core` does not have included."""
+
+    core: LogicExpr
+    order: tuple[Field, ...]
+    reformat: Reformat | None
+
+    @staticmethod
+    def of(query: Query) -> "Root":
+        """The parts of a query.  A root without Reorder has its fields in order already."""
+        reformat, expr = None, query.rhs
+        if isinstance(expr, Reformat):
+            reformat, expr = expr, expr.arg
+        if isinstance(expr, Reorder):
+            return Root(expr.arg, expr.fields, reformat)
+        return Root(expr, fields(with_fields(expr)), reformat)
+
+
+def with_core(query: Query, core: LogicExpr) -> Query:
+    """The query with another core, its order and Reformat as they were."""
+    root = Root.of(query)
+    rhs: LogicExpr = Reorder(core, root.order)
+    if root.reformat is not None:
+        rhs = root.reformat.replace(arg=rhs)
+    return query if rhs == query.rhs else query.replace(rhs=rhs)
+
+
+def operands(expr: Node) -> tuple[LogicExpr, ...]:
+    """The direct subexpressions of a Logic expression."""
+    match expr:
+        case MapJoin(_, args):
+            return args
+        case Aggregate(_, _, arg, _) | Reorder(arg, _) | Relabel(arg, _) | Reformat(_, arg, _) | Subquery(_, arg):
+            return (arg,)
+        case _:
+            return ()
+
+
+def with_operands(expr: LogicExpr, args: Sequence[LogicExpr]) -> LogicExpr:
+    """`expr` over other operands; the same object if they are the same."""
+    if all(a is b for a, b in zip(operands(expr), args, strict=True)):
+        return expr
+    return expr.replace(args=tuple(args)) if isinstance(expr, MapJoin) else expr.replace(arg=args[0])
+
+
+def subexpressions(expr: LogicExpr) -> list[LogicExpr]:
+    """Every occurrence of every subexpression, parents first, left to right, without recursion."""
+    found: list[LogicExpr] = []
+    stack = [expr]
+    while stack:
+        here = stack.pop()
+        found.append(here)
+        stack.extend(reversed(operands(here)))
+    return found
+
+
+def with_fields(expr: LogicExpr) -> LogicExpr:
+    """`expr` itself, after its facts `fields` were found from below, so that no later question recurses far."""
+    for node in reversed(subexpressions(expr)):
+        fields(node)
+    return expr
+
+
+def count_uses(plan: Plan) -> Counter[str]:
+    """How many Tables read each alias."""
+    return Counter(
+        node.tensor.name
+        for query in plan.bodies
+        for node in subexpressions(query.rhs)
+        if isinstance(node, Table) and isinstance(node.tensor, Alias)
+    )
+
+
+def result_names(plan: Plan) -> frozenset[str]:
+    """Names of the aliases that the plan returns; for membership only."""
+    return frozenset(alias.name for alias in plan.result.aliases)
+
+
+def all_names(plan: Plan) -> tuple[str, ...]:
+    """Names of fields, tensors and values of a plan, by first appearance: what `Names` is to be seeded with."""
+    found: dict[str, None] = {}
+    for node in walk(plan):
+        if isinstance(node, Field | Slot | Alias | Value):
+            found[node.name] = None
+        elif isinstance(node, Size):
+            found[node.index] = None
+    return tuple(found)

@@ -1,0 +1,1 @@
+"""Passes from Logic IR to Loop IR."""

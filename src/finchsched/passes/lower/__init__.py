@@ -1,0 +1,1 @@
+"""Lowering of Loop IR to Kernel IR through looplets."""

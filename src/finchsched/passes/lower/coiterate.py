@@ -1,0 +1,294 @@
+"""From looplets to loops: one function per kind of looplet, tried in Finch's order of priority.
+
+A `Region` is a part of one loop together with what each access looks like there.  Lowering a region picks the looplet of
+highest priority (Thunk, Switch, Run, Sequence, Stepper, Lookup), splits or enters the region accordingly and recurs; regions
+whose body simplifies to nothing leave no code behind.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Protocol
+
+from finchsched.algebra.dtypes import UINT64
+from finchsched.ast.kernel import ONE, Cast, For, KernelExpr, KernelStmt, Load, Search, Seq, Set, Var, While
+from finchsched.ast.looplet import Child, Fill, Looplet, Lookup, Run, Sequence, Stepper, Switch, Thunk
+from finchsched.ast.loop import Stmt
+from finchsched.ast.names import Names
+from finchsched.ast.node import Node, walk
+from finchsched.formats.unfurl import plus
+from finchsched.passes.lower.kernel_terms import advance, both, clamp, equal, less, when
+from finchsched.passes.lower.structural import is_empty
+
+__all__ = ["Leaves", "Region", "Surroundings", "lower_region"]
+
+Leaves = dict[Node, Looplet]
+"""What each access (or mask condition) is at one coordinate: Fill, Child or Truth."""
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Coordinates `lo .. hi` of one loop.
+
+    looplets: what each access that follows this loop looks like here.  whole: the region is known to contain every coordinate
+    of its fibers.  covering: every coordinate of the loop so far, and of the loops around it, is reached.
+    """
+
+    index: str
+    lo: KernelExpr
+    hi: KernelExpr
+    looplets: Leaves
+    body: Stmt
+    whole: bool
+    covering: bool
+
+    def settled(self, key: Node, looplet: Looplet) -> "Region":
+        """The region with one looplet replaced."""
+        return replace(self, looplets={**self.looplets, key: looplet})
+
+
+class Surroundings(Protocol):
+    """What lowering a region needs from the lowering of the nest around it."""
+
+    names: Names
+
+    def at_point(self, region: Region, coordinate: Var, leaves: Leaves) -> list[KernelStmt]:
+        """The body at one coordinate."""
+
+    def body_given(self, region: Region, leaves: Leaves) -> Stmt:
+        """The region's body, simplified for what is known of some accesses."""
+
+    def collapse(self, region: Region) -> list[KernelStmt] | None:
+        """The body for a whole run at once, if it does not depend on the coordinate."""
+
+    def before_appends(self, region: Region, steppers: list[Stepper]) -> list[KernelStmt]:
+        """Statements before a loop that may append to the target."""
+
+
+def lower_region(around: Surroundings, region: Region) -> list[KernelStmt]:
+    """Kernel statements for a region."""
+    live = set(walk(region.body))
+    region = replace(region, looplets={k: v for k, v in region.looplets.items() if k in live})
+    if is_empty(region.body):
+        return []
+    for kind, lower in _PRIORITY:
+        for key, looplet in region.looplets.items():
+            if isinstance(looplet, kind):
+                return lower(around, region, key, looplet)
+    return _lower_lookups(around, region)
+
+
+def _lower_thunk(around: Surroundings, region: Region, key: Node, looplet: Thunk) -> list[KernelStmt]:
+    return [*looplet.preamble, *lower_region(around, region.settled(key, looplet.body))]
+
+
+def _lower_switch(around: Surroundings, region: Region, key: Node, looplet: Switch) -> list[KernelStmt]:
+    region = replace(region, covering=False)
+    then = lower_region(around, region.settled(key, looplet.then))
+    orelse = lower_region(around, region.settled(key, looplet.orelse))
+    return when(looplet.cond, then, orelse)
+
+
+def _lower_run(around: Surroundings, region: Region, key: Node, looplet: Run) -> list[KernelStmt]:
+    leaf = looplet.body
+    if isinstance(leaf, Child):
+        return lower_region(around, region.settled(key, Lookup(Var("_", UINT64), leaf)))
+    rest = {k: v for k, v in region.looplets.items() if k != key}
+    body = around.body_given(region, {key: leaf})
+    return lower_region(around, replace(region, looplets=rest, body=body))
+
+
+def _lower_sequence(around: Surroundings, region: Region, key: Node, looplet: Sequence) -> list[KernelStmt]:
+    out: list[KernelStmt] = []
+    lo = region.lo
+    for number, phase in enumerate(looplet.phases):
+        last = number == len(looplet.phases) - 1
+        stop = Var(around.names.fresh(f"{region.index}_stop"), UINT64)
+        hi = region.hi if last else stop
+        part = replace(region.settled(key, phase.body), lo=lo, hi=hi, whole=False, covering=False)
+        inner = lower_region(around, part)
+        if not last:
+            out.append(Set(stop, clamp(phase.stop, lo, region.hi)))
+        out += inner
+        lo = hi
+    return out
+
+
+def _lower_stepper(around: Surroundings, region: Region, key: Node, looplet: Stepper) -> list[KernelStmt]:
+    steppers = {k: v for k, v in region.looplets.items() if isinstance(v, Stepper)}
+    out: list[KernelStmt] = []
+    if not region.whole:
+        out += [cut for s in steppers.values() for cut in _cut(s, region)]
+    merge = _Merge(around, replace(region, covering=False), steppers)
+    return out + around.before_appends(region, list(steppers.values())) + merge.lower()
+
+
+def _cut(stepper: Stepper, region: Region) -> list[KernelStmt]:
+    """Restrict a stepper to the positions whose coordinates lie in the region, by binary search."""
+    return [
+        Search(stepper.var, stepper.stop, stepper.var, stepper.end, region.lo),
+        Search(stepper.end, stepper.stop, stepper.var, stepper.end, region.hi),
+    ]
+
+
+def _lower_lookups(around: Surroundings, region: Region) -> list[KernelStmt]:
+    whole_run = around.collapse(region)
+    if whole_run is not None:
+        return when(less(region.lo, region.hi), whole_run)
+    coordinate = Var(around.names.fresh(region.index), UINT64)
+    body = around.at_point(region, coordinate, _leaves_at(region.looplets, coordinate))
+    if not body:
+        return []
+    return [*around.before_appends(region, []), For(coordinate, region.lo, region.hi, Seq(tuple(body)))]
+
+
+def _leaves_at(looplets: Leaves, coordinate: KernelExpr) -> Leaves:
+    leaves: Leaves = {}
+    for key, looplet in looplets.items():
+        if isinstance(looplet, Lookup):
+            child = looplet.body
+            assert isinstance(child, Child)
+            leaves[key] = Child(_fill_hole(child.position, looplet.hole, coordinate))
+        else:
+            leaves[key] = looplet
+    return leaves
+
+
+def _fill_hole(expr: KernelExpr, hole: Var, value: KernelExpr) -> KernelExpr:
+    if expr == hole:
+        return value
+    args = getattr(expr, "args", None)
+    if args is None:
+        return expr
+    return expr.replace(args=tuple(_fill_hole(arg, hole, value) for arg in args))
+
+
+@dataclass(slots=True)
+class _Merge:
+    """Co-iteration of steppers: the next coordinate is the smallest one, and those that stand on it advance.
+
+    One stepper is a plain loop over positions; two are a three-way branch; more are a decision tree.  Gaps between stored
+    coordinates get code only if the body does something there.
+    """
+
+    around: Surroundings
+    region: Region
+    steppers: dict[Node, Stepper]
+    cursor: Var | None = None
+
+    def lower(self) -> list[KernelStmt]:
+        """All loops of the merge, with the trailing gap."""
+        out: list[KernelStmt] = []
+        gap = self.around.body_given(self.region, {key: Fill() for key in self.steppers})
+        if not is_empty(gap):
+            self.cursor = Var(self.around.names.fresh(f"{self.region.index}_next"), UINT64)
+            out.append(Set(self.cursor, self.region.lo))
+        out += self._merge(tuple(self.steppers))
+        return out + self._gap(self.region.hi)
+
+    def _gap(self, stop: KernelExpr) -> list[KernelStmt]:
+        if self.cursor is None:
+            return []
+        rest = {k: v for k, v in self.region.looplets.items() if k not in self.steppers}
+        body = self.around.body_given(self.region, {key: Fill() for key in self.steppers})
+        return lower_region(
+            self.around, replace(self.region, lo=self.cursor, hi=stop, looplets=rest, body=body, whole=False)
+        )
+
+    def _point(self, present: tuple[Node, ...], coordinate: Var) -> list[KernelStmt]:
+        """The gap before a coordinate and the body at it, where only `present` stand on it."""
+        leaves: Leaves = {}
+        for key, looplet in self.region.looplets.items():
+            if key in present:
+                leaves[key] = self.steppers[key].chunk.tail
+            elif key in self.steppers:
+                leaves[key] = Fill()
+            else:
+                leaves |= _leaves_at({key: looplet}, coordinate)
+        out = self._gap(coordinate)
+        out += self.around.at_point(self.region, coordinate, leaves)
+        if self.cursor is not None:
+            out.append(Set(self.cursor, plus(coordinate, ONE)))
+        return out
+
+    def _has_body(self, present: tuple[Node, ...]) -> bool:
+        if self.cursor is not None:
+            return True
+        absent: Leaves = {key: Fill() for key in self.steppers if key not in present}
+        return not is_empty(self.around.body_given(self.region, absent))
+
+    def _any_body(self, alive: tuple[Node, ...]) -> bool:
+        return any(self._has_body(p) for n in range(1, len(alive) + 1) for p in combinations(alive, n))
+
+    def _merge(self, alive: tuple[Node, ...]) -> list[KernelStmt]:
+        if not self._any_body(alive):
+            return []
+        if len(alive) == 1:
+            return self._single(alive[0])
+        coordinates = {key: Var(self.around.names.fresh(f"{self.region.index}_{n}"), UINT64) for n, key in enumerate(alive)}
+        body: list[KernelStmt] = [Set(coordinates[key], self._coordinate(key)) for key in alive]
+        body += self._two_way(alive, coordinates) if len(alive) == 2 else self._many_way(alive, coordinates)
+        running = both([less(self.steppers[key].var, self.steppers[key].end) for key in alive])
+        return [While(running, Seq(tuple(body))), *self._tails(alive)]
+
+    def _coordinate(self, key: Node) -> KernelExpr:
+        stepper = self.steppers[key]
+        return Cast(Load(stepper.stop, stepper.var), UINT64)
+
+    def _single(self, key: Node) -> list[KernelStmt]:
+        stepper = self.steppers[key]
+        coordinate = Var(self.around.names.fresh(self.region.index), UINT64)
+        body: list[KernelStmt] = [Set(coordinate, self._coordinate(key)), *self._point((key,), coordinate)]
+        return [For(stepper.var, stepper.var, stepper.end, Seq(tuple(body)))]
+
+    def _two_way(self, alive: tuple[Node, ...], at: dict[Node, Var]) -> list[KernelStmt]:
+        a, b = alive
+        step_a, step_b = advance(self.steppers[a].var), advance(self.steppers[b].var)
+        only_a = [*self._point_if((a,), at[a]), step_a]
+        only_b = [*self._point_if((b,), at[b]), step_b]
+        rest = when(less(at[a], at[b]), only_a, only_b)
+        return when(equal(at[a], at[b]), [*self._point_if(alive, at[a]), step_a, step_b], rest)
+
+    def _point_if(self, present: tuple[Node, ...], coordinate: Var) -> list[KernelStmt]:
+        return self._point(present, coordinate) if self._has_body(present) else []
+
+    def _many_way(self, alive: tuple[Node, ...], at: dict[Node, Var]) -> list[KernelStmt]:
+        smallest = Var(self.around.names.fresh(self.region.index), UINT64)
+        out: list[KernelStmt] = [Set(smallest, at[alive[0]])]
+        for key in alive[1:]:
+            out += when(less(at[key], smallest), [Set(smallest, at[key])])
+        out += self._decide(alive, (), alive, at, smallest)
+        for key in alive:
+            out += when(equal(at[key], smallest), [advance(self.steppers[key].var)])
+        return out
+
+    def _decide(
+        self, undecided: tuple[Node, ...], present: tuple[Node, ...], alive: tuple[Node, ...], at: dict[Node, Var], smallest: Var
+    ) -> list[KernelStmt]:
+        """A decision tree over which steppers stand on the smallest coordinate."""
+        if not undecided:
+            return self._point_if(present, smallest) if present else []
+        key, rest = undecided[0], undecided[1:]
+        here = self._decide(rest, (*present, key), alive, at, smallest)
+        elsewhere = self._decide(rest, present, alive, at, smallest)
+        return when(equal(at[key], smallest), here, elsewhere)
+
+    def _tails(self, alive: tuple[Node, ...]) -> list[KernelStmt]:
+        """What is left when one stepper has ended."""
+        if len(alive) == 2:
+            return [*self._merge(alive[:1]), *self._merge(alive[1:])]
+        out: list[KernelStmt] = []
+        for ended in alive:
+            stepper = self.steppers[ended]
+            left = tuple(key for key in alive if key != ended)
+            out = when(equal(stepper.var, stepper.end), self._merge(left), out)
+        return out
+
+
+_PRIORITY: tuple[tuple[type[Node], Callable[..., list[KernelStmt]]], ...] = (
+    (Thunk, _lower_thunk),
+    (Switch, _lower_switch),
+    (Run, _lower_run),
+    (Sequence, _lower_sequence),
+    (Stepper, _lower_stepper),
+)

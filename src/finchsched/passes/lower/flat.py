@@ -1,0 +1,69 @@
+"""When a nest needs only the stored values of one tensor, in storage order: then one flat loop over its values does it."""
+
+from finchsched.ast.format import storage_order
+from finchsched.ast.loop import Access, Assign, Block, Index, Loop, Stmt
+from finchsched.ast.node import Node, walk
+from finchsched.formats.levels import SparseList
+from finchsched.passes.lower.structural import Simplifier, Structural, is_empty
+from finchsched.passes.lower.targets import DenseTarget, ScatterTarget, SharedTarget, Target
+
+__all__ = ["flat_plan"]
+
+
+def flat_plan(stmt: Loop, target: Target, simplifier: Simplifier) -> tuple[Access, Stmt, str] | None:
+    """(the operand, the loop body, the last index if its coordinate is needed or "") for a nest that can run flat, or None.
+
+    The loops must be exactly the operand's indices in storage order; the body assignments that vanish where the operand is
+    structural and mention no index, except that a column (the operand's last index) may address the target.
+    """
+    loops, body = _perfect_nest(stmt)
+    assigns = body.body if isinstance(body, Block) else (body,)
+    if not all(isinstance(s, Assign) for s in assigns):
+        return None
+    read = {n for s in assigns if isinstance(s, Assign) for n in walk(s.rhs) if isinstance(n, Access)}
+    if len(read) != 1:
+        return None
+    access = read.pop()
+    storage = storage_order(access.tensor.type, access.index)
+    if storage != tuple(Index(name) for name in loops) or len(set(loops)) != len(loops):
+        return None
+    if not is_empty(simplifier.stmt(body, {access: Structural(access.tensor.type.fill)})):
+        if any(not level.stores_all for level in access.tensor.type.levels):
+            return None
+    if any(_mentions_index(s.rhs) for s in assigns if isinstance(s, Assign)):
+        return None
+    last = _needed_column(target, access, loops)
+    return None if last is None else (access, body, last)
+
+
+def _perfect_nest(stmt: Stmt) -> tuple[list[str], Stmt]:
+    loops: list[str] = []
+    while isinstance(stmt, Loop):
+        loops.append(stmt.index.name)
+        stmt = stmt.body
+    return loops, stmt
+
+
+def _mentions_index(expr: Node) -> bool:
+    stack = [expr]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Index):
+            return True
+        if not isinstance(node, Access):
+            stack.extend(a for a in getattr(node, "args", ()) if isinstance(a, Node))
+    return False
+
+
+def _needed_column(target: Target, access: Access, loops: list[str]) -> str | None:
+    """The index whose coordinate the target needs ("" for none), or None if a flat loop cannot address it."""
+    if isinstance(target, SharedTarget):
+        return "" if target.model == access else None
+    if isinstance(target, DenseTarget) and target.rank == 0:
+        return ""
+    by_column = isinstance(access.tensor.type.levels[-1], SparseList) and loops[-1] == target.index[0]
+    if isinstance(target, DenseTarget):
+        return loops[-1] if target.rank == 1 and by_column else None
+    if isinstance(target, ScatterTarget):
+        return loops[-1] if target.rank == 2 and not target.filling and by_column else None
+    return None

@@ -1,0 +1,84 @@
+"""Which operand's stored coordinates a nest's target has, if it has exactly one operand's."""
+
+from finchsched.ast.format import is_sparse, storage_order
+from finchsched.ast.loop import Access, Assign, Define, Index, Loop, Nest, Stmt, Tensor
+from finchsched.ast.node import Node, walk
+from finchsched.passes.lower.structural import Simplifier, Structural, is_empty
+
+__all__ = ["loops_to", "pattern_source", "scalar_fills", "target_assign"]
+
+
+def target_assign(nest: Nest) -> Assign:
+    """The assignment that writes the nest's target."""
+    for node in walk(nest.body):
+        if isinstance(node, Assign) and isinstance(node.target, Access) and node.target.tensor == nest.target:
+            return node
+    raise ValueError(f"nest {nest.target.name} never assigns its target")
+
+
+def scalar_fills(body: Stmt) -> dict[str, Node]:
+    """The fill of each local scalar: what it holds if nothing is ever added to it."""
+    return {n.scalar.name: n.init for n in walk(body) if isinstance(n, Define)}
+
+
+def loops_to(body: Stmt, assign: Assign) -> tuple[str, ...]:
+    """Names of the loops around an assignment, outermost first."""
+    stack: list[tuple[Node, tuple[str, ...]]] = [(body, ())]
+    while stack:
+        node, around = stack.pop()
+        if node is assign or node == assign:
+            return around
+        inner = (*around, node.index.name) if isinstance(node, Loop) else around
+        for child in _statements(node):
+            stack.append((child, inner))
+    raise ValueError("the assignment is not in this body")
+
+
+def _statements(node: Node) -> list[Node]:
+    body = getattr(node, "body", ())
+    return list(body) if isinstance(body, tuple) else [body]
+
+
+def pattern_source(body: Stmt, target: Tensor) -> Access | None:
+    """The operand whose stored coordinates are exactly those of the target, visited in the target's storage order.
+
+    That operand must have the target's indices, make the assignment vanish where it is structural, and be the only one that
+    can; then the target may share its index arrays.
+    """
+    assign = target_assign(Nest(target, "dense", body))
+    assert isinstance(assign.target, Access)
+    order = storage_order(target.type, assign.target.index)
+    loops = loops_to(body, assign)
+    if loops[: len(order)] != tuple(i.name for i in order if isinstance(i, Index)) or not order:
+        return None
+    if any(isinstance(n, Index) for n in _outside_accesses(assign.rhs)):
+        return None
+    simplifier = Simplifier(target.type.fill, scalar_fills(body))
+    sparse = [a for a in dict.fromkeys(_accesses(assign.rhs)) if is_sparse(a.tensor.type)]
+    vanishing = [a for a in sparse if _vanishes(simplifier, assign, a)]
+    if len(vanishing) != 1:
+        return None
+    model = vanishing[0]
+    same_order = storage_order(model.tensor.type, model.index) == order
+    return model if same_order and len(set(order)) == len(order) else None
+
+
+def _vanishes(simplifier: Simplifier, assign: Assign, access: Access) -> bool:
+    return is_empty(simplifier.stmt(assign, {access: Structural(access.tensor.type.fill)}))
+
+
+def _accesses(expr: Node) -> list[Access]:
+    return [n for n in walk(expr) if isinstance(n, Access)]
+
+
+def _outside_accesses(expr: Node) -> list[Node]:
+    """Nodes of an expression that are not inside an access."""
+    out: list[Node] = []
+    stack = [expr]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Access):
+            continue
+        out.append(node)
+        stack.extend(a for a in getattr(node, "args", ()) if isinstance(a, Node))
+    return out

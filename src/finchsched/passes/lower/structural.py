@@ -1,0 +1,251 @@
+"""Simplification of Loop IR statements once it is known which accesses are structural in a region.
+
+`Structural(value)` stands for a tensor operand where nothing is stored.  Only it absorbs (docs/system.md, "What a value is");
+literals and run-time scalars never do.  A statement that has no effect simplifies to the empty Block.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from finchsched.algebra.dtypes import INT64, DType
+from finchsched.algebra.operators import absorbs, result_type, same_scalar
+from finchsched.ast.facts import fold_call, is_identity, scalar_dtype
+from finchsched.ast.loop import Access, Assign, Block, Declare, Define, Freeze, If, Index, Loop, Scalar, Stmt
+from finchsched.ast.node import Node, children, walk
+from finchsched.ast.scalar import Call, Literal, Value
+
+__all__ = [
+    "EMPTY",
+    "Simplifier",
+    "Structural",
+    "accesses",
+    "expr_dtype",
+    "index_value",
+    "is_empty",
+    "uses_index",
+]
+
+EMPTY = Block(())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Structural(Node):
+    """A tensor operand where nothing is stored; `value` is a scalar expression."""
+
+    value: Node
+
+
+def index_value(name: str) -> Value:
+    """An index as a scalar inside a fill: finite, otherwise unknown."""
+    return Value(f"index_{name}", INT64, "finite")
+
+
+def is_empty(stmt: Node) -> bool:
+    """Whether a statement has no effect."""
+    return isinstance(stmt, Block) and not stmt.body
+
+
+def accesses(node: Node) -> Iterator[Access]:
+    """All accesses under a node, in order of appearance; the target of an Assign comes first."""
+    return (n for n in walk(node) if isinstance(n, Access))
+
+
+def uses_index(node: Node, name: str) -> bool:
+    """Whether a node mentions an index, as a coordinate or inside a fill."""
+    wanted = index_value(name)
+    return any((isinstance(n, Index) and n.name == name) or n == wanted for n in walk(node))
+
+
+def expr_dtype(expr: Node) -> DType:
+    """The element type of a Loop IR expression."""
+    match expr:
+        case Access(tensor, _):
+            return tensor.type.dtype
+        case Scalar(_, found):
+            return found
+        case Index():
+            return INT64
+        case Structural(value):
+            return expr_dtype(value)
+        case Call(op, args):
+            return result_type(op, *(expr_dtype(arg) for arg in args))[1]
+        case _:
+            return scalar_dtype(expr)
+
+
+@dataclass(slots=True)
+class Simplifier:
+    """Simplifies statements of one nest.
+
+    target_fill: the fill of the nest's target.  scalar_fills: fill of each local scalar, for results that contain it.
+    """
+
+    target_fill: Node
+    scalar_fills: dict[str, Node] = field(default_factory=dict)
+
+    def stmt(self, stmt: Stmt, known: Mapping[Node, Node]) -> Stmt:
+        """`stmt` with each expression in `known` replaced (by Structural or Literal) and simplified."""
+        simple = self._stmt(stmt, known)
+        return _drop_dead_scalars(simple)
+
+    def _stmt(self, stmt: Stmt, known: Mapping[Node, Node]) -> Stmt:
+        match stmt:
+            case Loop(index, body):
+                inner = self._stmt(body, known)
+                return EMPTY if is_empty(inner) else stmt.replace(body=inner)
+            case Block(body):
+                return _block(tuple(self._stmt(s, known) for s in body))
+            case If(cond, body):
+                return self._if(stmt, self.expr(cond, known), self._stmt(body, known))
+            case Define(scalar, init):
+                return Define(scalar, _as_value(self.expr(init, known)))
+            case Assign(target, _, rhs):
+                return self._assign(stmt.replace(rhs=self.expr(rhs, known)), isinstance(target, Access))
+            case Declare() | Freeze():
+                return stmt
+            case _:
+                raise TypeError(f"{type(stmt).__name__} is not a Loop IR statement")
+
+    def _if(self, stmt: If, cond: Node, body: Stmt) -> Stmt:
+        cond = _as_value(cond)
+        if is_empty(body) or (isinstance(cond, Literal) and not cond.value):
+            return EMPTY
+        if isinstance(cond, Literal):
+            return body
+        return stmt.replace(cond=cond, body=body)
+
+    def _assign(self, stmt: Assign, into_tensor: bool) -> Stmt:
+        value = _as_value(stmt.rhs)
+        if stmt.op is not None:
+            return EMPTY if is_identity(stmt.op, value) else stmt.replace(rhs=value)
+        if into_tensor and _same_fill(value, self.target_fill):
+            return EMPTY
+        return stmt.replace(rhs=value)
+
+    def expr(self, expr: Node, known: Mapping[Node, Node]) -> Node:
+        """`expr` with known parts replaced, by the mask rule."""
+        found = known.get(expr)
+        if found is not None:
+            return found
+        if not isinstance(expr, Call):
+            return expr
+        args = tuple(self.expr(arg, known) for arg in expr.args)
+        call = expr if all(a is b for a, b in zip(args, expr.args, strict=True)) else Call(expr.op, args)
+        return self._call(call)
+
+    def _call(self, call: Call) -> Node:
+        op, args = call.op, call.args
+        if op.name == "where" and isinstance(args[0], Literal):
+            return args[1] if args[0].value else args[2]
+        structural = [arg for arg in args if isinstance(arg, Structural)]
+        if all(isinstance(arg, Literal) for arg in args):
+            return fold_call(op, args)
+        if not structural:
+            return call
+        if not any(_carries_tensor(arg) for arg in args):
+            return Structural(_fold(call))
+        if op.arity == 2 and len(structural) == 1:
+            swallowed = structural[0].value
+            if isinstance(swallowed, Literal) and absorbs(op, swallowed.value, swallowed.dtype):
+                result = result_type(op, *(expr_dtype(arg) for arg in args))[1]
+                value = swallowed if swallowed.dtype == result else Literal(bool(swallowed.value), result)
+                return Structural(value) if _same_fill(value, self.fill(call)) else value
+        return Call(op, tuple(_as_value(arg) for arg in args))
+
+    def fill(self, expr: Node) -> Node:
+        """The fill of an expression of this nest."""
+        match expr:
+            case Access(tensor, _):
+                return tensor.type.fill
+            case Scalar(name, dtype):
+                return self.scalar_fills.get(name, Value(name, dtype, "finite"))
+            case Structural(value):
+                return value
+            case Index(name):
+                return index_value(name)
+            case Call(op, args):
+                return fold_call(op, tuple(self.fill(arg) for arg in args))
+            case _:
+                return expr
+
+
+def _fold(call: Call) -> Node:
+    return fold_call(call.op, tuple(_scalar(arg) for arg in call.args))
+
+
+def _scalar(arg: Node) -> Node:
+    match arg:
+        case Structural(value):
+            return value
+        case Index(name):
+            return index_value(name)
+        case Call(op, args):
+            return Call(op, tuple(_scalar(a) for a in args))
+        case _:
+            return arg
+
+
+def _carries_tensor(arg: Node) -> bool:
+    """Whether a stored tensor operand is in here; a local scalar is a reduction of tensors."""
+    return any(isinstance(n, Access | Scalar) for n in walk(arg))
+
+
+def _as_value(expr: Node) -> Node:
+    return expr.value if isinstance(expr, Structural) else expr
+
+
+def _same_fill(a: Node, b: Node) -> bool:
+    if isinstance(a, Literal) and isinstance(b, Literal):
+        return a.dtype == b.dtype and same_scalar(a.value, b.value)
+    return a == b
+
+
+def _block(body: tuple[Stmt, ...]) -> Stmt:
+    flat: list[Stmt] = []
+    for stmt in body:
+        flat.extend(stmt.body if isinstance(stmt, Block) else (stmt,))
+    return flat[0] if len(flat) == 1 else Block(tuple(flat))
+
+
+def _drop_dead_scalars(stmt: Stmt) -> Stmt:
+    """Remove local scalars that nothing reads any more, until none is left."""
+    while True:
+        defined = {n.scalar.name for n in walk(stmt) if isinstance(n, Define)}
+        dead = defined - _read_scalars(stmt)
+        if not dead:
+            return stmt
+        stmt = _without_scalars(stmt, dead)
+
+
+def _read_scalars(stmt: Node) -> set[str]:
+    """Scalars read anywhere but in the Assigns that update them."""
+    read: set[str] = set()
+    stack: list[Node] = [stmt]
+    while stack:
+        node = stack.pop()
+        match node:
+            case Define(_, init):
+                stack.append(init)
+            case Assign(Scalar(name, _), _, rhs):
+                inner = {n.name for n in walk(rhs) if isinstance(n, Scalar)}
+                read |= inner - {name}
+            case Scalar(name, _):
+                read.add(name)
+            case _:
+                stack.extend(children(node))
+    return read
+
+
+def _without_scalars(stmt: Stmt, dead: set[str]) -> Stmt:
+    match stmt:
+        case Define(scalar, _) if scalar.name in dead:
+            return EMPTY
+        case Assign(Scalar(name, _), _, _) if name in dead:
+            return EMPTY
+        case Block(body):
+            return _block(tuple(_without_scalars(s, dead) for s in body))
+        case Loop(_, body) | If(_, body):
+            inner = _without_scalars(body, dead)
+            return EMPTY if is_empty(inner) else stmt.replace(body=inner)
+        case _:
+            return stmt
