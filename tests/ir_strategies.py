@@ -125,7 +125,8 @@ class _Draw:
     def type(self, rank: int, dtype: DType) -> TensorType:
         perm = tuple(self.draw(st.permutations(range(rank))))
         leaf = self.scalar if dtype != INT64 else (lambda d: Size("i") if d == INT64 else self.scalar(d))
-        return TensorType(tuple(self.level() for _ in range(rank)), perm, dtype, self.call(dtype, self.pick((0, 0, 2)), leaf))
+        fill = self.call(dtype, self.pick((0, 0, 2)), leaf)
+        return TensorType(tuple(self.level() for _ in range(rank)), perm, dtype, fill)
 
     def constant(self) -> Literal:
         return Literal(self.draw(st.integers(0, 3)), INT64)
@@ -186,8 +187,10 @@ class _LogicDraw(_Draw):
             if (dtype, rank) not in self.slots:
                 self.slots[dtype, rank] = Slot(f"A_{dtype}_{rank}", self.type(rank, dtype))
             tensor = self.slots[dtype, rank]
-        index = [self.constant() if self.pick(range(6)) == 0 else Field(self.pick(INDEX_NAMES)) for _ in tensor.type.levels]
-        return Table(tensor, tuple(index))
+        return Table(tensor, tuple(self.index() for _ in tensor.type.levels))
+
+    def index(self) -> Field | Literal:
+        return self.constant() if self.pick(range(6)) == 0 else Field(self.pick(INDEX_NAMES))
 
     def query(self) -> Query:
         dtype = self.pick(DTYPES)
@@ -244,8 +247,10 @@ class _LoopDraw(_Draw):
         return self.inputs[dtype, rank]
 
     def access(self, tensor: Tensor) -> Access:
-        index = [Index(self.pick(self.bound)) if self.bound and self.chance() else self.constant() for _ in tensor.type.levels]
-        return Access(tensor, tuple(index))
+        return Access(tensor, tuple(self.index() for _ in tensor.type.levels))
+
+    def index(self) -> Index | Literal:
+        return Index(self.pick(self.bound)) if self.bound and self.chance() else self.constant()
 
     def assign(self, target: Access | Scalar, dtype: DType) -> Assign:
         return Assign(target, self.pick([None, *REDUCTIONS[dtype]]), self.expr(dtype))
@@ -274,9 +279,9 @@ class _LoopDraw(_Draw):
                 return [self.assign(scalar, scalar.dtype)]
             case 2:
                 work = Tensor(self.fresh("w"), self.type(self.pick((0, 1)), dtype))
-                found: list[Stmt] = [Declare(work, self.scalar(dtype)), self.assign(self.access(work), dtype), Freeze(work)]
+                filled = self.assign(self.access(work), dtype)
                 self.readable.append(work)
-                return found
+                return [Declare(work, self.scalar(dtype)), filled, Freeze(work)]
             case 3:
                 return [If(self.expr(BOOL), self.body(depth - 1))]
             case 4 if len(self.bound) < len(INDEX_NAMES):

@@ -1,6 +1,7 @@
 """One tree of errors; each class also derives from the builtin that a user would catch.
 
-A message says what was found and what was expected in the user's own names, and ends with a `hint:` line where one helps.
+A message says what was found and what was expected in the user's own names, and ends with a `hint:` line where one
+helps.
 """
 
 __all__ = [
@@ -11,8 +12,8 @@ __all__ = [
     "FileFormatError",
     "FinchschedError",
     "FormatError",
-    "IndexNameError",
     "IRSyntaxError",
+    "IndexNameError",
     "KernelError",
     "LoweringError",
     "RewriteError",

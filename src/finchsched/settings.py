@@ -1,6 +1,7 @@
 """Settings of the compiler and the runtime, scoped by context.
 
-`config(densify=2**28)` sets for this thread and everything it starts later; as a context manager it sets for a `with` block.
+`config(densify=2**28)` sets for this thread and everything it starts later; as a context manager it sets for a `with`
+block.
 """
 
 from collections.abc import Iterator
@@ -19,8 +20,8 @@ _BACKENDS = ("numba", "python")
 class Settings:
     """What a user can set.
 
-    densify: largest number of elements of a dense array that may be made from sparse operands.
-    reassociate: "strict" keeps the order of every floating point sum; "sum" frees the order of sums; "algebra" also frees
+    densify: largest number of elements of a dense array that may be made from sparse operands. reassociate: "strict"
+    keeps the order of every floating point sum; "sum" frees the order of sums; "algebra" also frees
         products and sums inside one contraction.
     backend: "numba" compiles kernels; "python" runs the same source uncompiled (slow; for tests and debugging).
     """
@@ -38,7 +39,8 @@ class Settings:
             raise ValueError(f"densify={self.densify}; expected a number of elements, at least 0")
 
 
-_settings: ContextVar[Settings] = ContextVar("finchsched_settings", default=Settings())
+_DEFAULT = Settings()
+_settings: ContextVar[Settings] = ContextVar("finchsched_settings", default=_DEFAULT)
 
 
 def current() -> Settings:

@@ -1,6 +1,7 @@
 """Element types, and NumPy's promotion among them.
 
-Public element types are bool, int64, float32 and float64; the unsigned and narrow integers are for index arrays and masks.
+Public element types are bool, int64, float32 and float64; the unsigned and narrow integers are for index arrays and
+masks.
 """
 
 from dataclasses import dataclass

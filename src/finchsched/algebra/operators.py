@@ -2,11 +2,12 @@
 
 `repeat_mul(x, n)` is x multiplied n >= 0 times, the fill of a product over n structural elements.
 
-An operator is looked up by name (`operator("add")`).  Its meaning on NumPy scalars is `apply`; the backend spells the same
-meaning in Numba (`finchsched.backend.spelling`).
+An operator is looked up by name (`operator("add")`).  Its meaning on NumPy scalars is `apply`; the backend spells the
+same meaning in Numba (`finchsched.backend.spelling`).
 
-Absorbers are declared per side and belong to the *meaning* of a sparse map, not to its algebra (see docs/system.md, "What a
-value is"): a structural zero times anything is a structural zero, even beside a stored NaN, as in SciPy, GraphBLAS and Finch.
+Absorbers are declared per side and belong to the *meaning* of a sparse map, not to its algebra (see docs/system.md,
+"What a value is"): a structural zero times anything is a structural zero, even beside a stored NaN, as in SciPy,
+GraphBLAS and Finch.
 """
 
 from collections.abc import Callable
@@ -27,7 +28,18 @@ from finchsched.algebra.dtypes import (
 )
 from finchsched.errors import DtypeError, IndexNameError
 
-__all__ = ["OPERATORS", "Operator", "absorbs", "apply", "cast_operator", "fold", "identity", "operator", "result_type", "same_scalar"]
+__all__ = [
+    "OPERATORS",
+    "Operator",
+    "absorbs",
+    "apply",
+    "cast_operator",
+    "fold",
+    "identity",
+    "operator",
+    "result_type",
+    "same_scalar",
+]
 
 INF = float("inf")
 NAN = float("nan")
@@ -37,9 +49,10 @@ NAN = float("nan")
 class Operator:
     """A scalar operator.
 
-    `result` says how the result type follows from the (already promoted) argument type: "same", "bool" or "float" (integers
-    and bools are cast to float64 first), or the name of a type for casts.  `identity_of` names the identity: "zero", "one",
-    "inf", "-inf", "true", "false" or "" for none.  `absorbers` are scalars z with `op(z, x) = op(x, z) = z` as declared.
+    `result` says how the result type follows from the (already promoted) argument type: "same", "bool" or "float"
+    (integers and bools are cast to float64 first), or the name of a type for casts.  `identity_of` names the
+    identity: "zero", "one", "inf", "-inf", "true", "false" or "" for none.  `absorbers` are scalars z with `op(z, x)
+    = op(x, z) = z` as declared.
     """
 
     name: str
@@ -59,24 +72,24 @@ class Operator:
         return (operator, (self.name,))
 
 
-_REDUCING = {"associative": True, "commutative": True}
-
 _ALL = (
-    Operator("add", 2, "+", identity_of="zero", absorbers=(NAN,), **_REDUCING),
-    Operator("minplus_add", 2, "+", identity_of="zero", absorbers=(INF, NAN), **_REDUCING),
-    Operator("maxplus_add", 2, "+", identity_of="zero", absorbers=(-INF, NAN), **_REDUCING),
+    Operator("add", 2, "+", identity_of="zero", absorbers=(NAN,), associative=True, commutative=True),
+    Operator("minplus_add", 2, "+", identity_of="zero", absorbers=(INF, NAN), associative=True, commutative=True),
+    Operator("maxplus_add", 2, "+", identity_of="zero", absorbers=(-INF, NAN), associative=True, commutative=True),
     Operator("sub", 2, "-"),
-    Operator("mul", 2, "*", identity_of="one", absorbers=(0.0,), **_REDUCING),
+    Operator("mul", 2, "*", identity_of="one", absorbers=(0.0,), associative=True, commutative=True),
     Operator("truediv", 2, "/", result="float"),
     Operator("floordiv", 2, "//"),
     Operator("mod", 2, "%"),
     Operator("pow", 2, "**"),
     Operator("repeat_mul", 2),
-    Operator("min", 2, identity_of="inf", absorbers=(-INF,), idempotent=True, **_REDUCING),
-    Operator("max", 2, identity_of="-inf", absorbers=(INF,), idempotent=True, **_REDUCING),
-    Operator("and", 2, "&", identity_of="true", absorbers=(False,), idempotent=True, **_REDUCING),
-    Operator("or", 2, "|", identity_of="false", absorbers=(True,), idempotent=True, **_REDUCING),
-    Operator("xor", 2, "^", identity_of="false", **_REDUCING),
+    Operator("min", 2, identity_of="inf", absorbers=(-INF,), idempotent=True, associative=True, commutative=True),
+    Operator("max", 2, identity_of="-inf", absorbers=(INF,), idempotent=True, associative=True, commutative=True),
+    Operator(
+        "and", 2, "&", identity_of="true", absorbers=(False,), idempotent=True, associative=True, commutative=True
+    ),
+    Operator("or", 2, "|", identity_of="false", absorbers=(True,), idempotent=True, associative=True, commutative=True),
+    Operator("xor", 2, "^", identity_of="false", associative=True, commutative=True),
     Operator("not", 1, "~"),
     Operator("neg", 1, "-"),
     Operator("abs", 1),

@@ -1,8 +1,8 @@
 """NumPy's einsum notation, `ij,jk->ik`: a sum of one product.
 
-Blanks count for nothing.  Without `->` the output has the letters that occur once, sorted, after the axes of ellipses.  A
-letter repeated in one operand reads its diagonal.  An ellipsis stands for the remaining axes, aligned at the last one; no
-extent is stretched, not even under an ellipsis.
+Blanks count for nothing.  Without `->` the output has the letters that occur once, sorted, after the axes of
+ellipses.  A letter repeated in one operand reads its diagonal.  An ellipsis stands for the remaining axes, aligned at
+the last one; no extent is stretched, not even under an ellipsis.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,9 @@ def parse_numpy(text: str, ranks: tuple[int | None, ...]) -> EinsumProgram:
         at = len(inputs) + 2
         _check_letters(shown, output, at)
         if "..." not in output and max(spread) > 0:
-            raise IndexNameError(mark(shown, at, f"the output needs an ellipsis for {max(spread)} axes of the operands"))
+            raise IndexNameError(
+                mark(shown, at, f"the output needs an ellipsis for {max(spread)} axes of the operands")
+            )
         left = _names(output, max(spread))
         _check_output(shown, at, left, terms)
     else:

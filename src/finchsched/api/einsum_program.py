@@ -19,6 +19,7 @@ __all__ = [
     "Term",
     "accesses",
     "check_operands",
+    "common_type",
     "infer_type",
     "mark",
 ]
@@ -109,8 +110,8 @@ def mark(text: str, at: int, problem: str, hint: str = "") -> str:
 def check_operands(program: EinsumProgram, shapes: Sequence[tuple[int, ...] | None]) -> tuple[int, ...]:
     """The shape of the result.  `shapes` has None for a scalar.
 
-    Raises IndexNameError for a wrong number of indices and an index without extent, ShapeMismatchError where extents
-    differ; both name operand, index and extents.
+    Raises IndexNameError for a wrong number of indices, ShapeMismatchError where extents differ; both name operand,
+    index and extents.
     """
     extents: dict[str, int] = {}
     for access in program.reads:
@@ -122,8 +123,6 @@ def check_operands(program: EinsumProgram, shapes: Sequence[tuple[int, ...] | No
         for name, extent in zip(access.index, shape, strict=True):
             if extents.setdefault(name, extent) != extent:
                 raise _conflict(program, access, name, extents[name], extent, shapes)
-    if not program.keep:
-        _check_index_values(program, extents)
     return tuple([extents[name] for name in program.left])
 
 
@@ -147,7 +146,8 @@ def _conflict(
     shapes: Sequence[tuple[int, ...] | None],
 ) -> FinchschedError:
     first = next(a for a in program.reads if name in a.index)
-    axis = [i for i, n in enumerate(access.index) if n == name and (shapes[access.operand] or ())[i] == extent][0]
+    shape = shapes[access.operand] or ()
+    axis = next(i for i, n in enumerate(access.index) if n == name and shape[i] == extent)
     problem = (
         f"index {name} has extent {known} in {program.operands[first.operand]} (axis {first.index.index(name)}) "
         f"and {extent} in {program.operands[access.operand]} (axis {axis})"
@@ -155,28 +155,21 @@ def _conflict(
     return ShapeMismatchError(mark(program.text, access.at, problem, "an einsum does not stretch an extent of 1"))
 
 
-def _check_index_values(program: EinsumProgram, extents: dict[str, int]) -> None:
-    """Indices of the output, and indices as values, have an extent."""
-    for name, at in zip(program.left, program.left_at, strict=True):
-        if name not in extents:
-            raise IndexNameError(mark(program.text, at, f"output index {name} appears in no operand"))
-
-
 @lru_cache(maxsize=1024)
 def infer_type(program: EinsumProgram, types: tuple[ElementType, ...], dtype: DType | None) -> ElementType:
     """The element type of the result.  Raises DtypeError where NumPy has no such operation."""
     if program.keep:
-        common = promote(operator("mul"), (types[0], types[0]))[1] if len(types) == 1 else _common(types)
-        return dtype or common
+        return dtype or common_type(types)
     found = term_type(program.expr, types)
     if program.reduction in ("add", "mul"):
         return accumulator_dtype(strong(found))
-    if program.reduction:
+    if program.reduction in ("min", "max"):
         promote(operator(program.reduction), (found, found))
     return strong(found)
 
 
-def _common(types: tuple[ElementType, ...]) -> DType:
+def common_type(types: tuple[ElementType, ...]) -> DType:
+    """What the operands of a NumPy-style einsum are cast to."""
     common = types[0]
     for other in types[1:]:
         common = promote(operator("mul"), (common, other))[1]

@@ -4,13 +4,14 @@
     expr       := Python's precedence over  + - * / // % **  == != < <= > >=  & | ^ ~  and or not
                 | NAME "[" indices "]" | NAME | literal | inf | nan | CALL "(" expr, ... ")"
 
-A NAME without indices is a scalar, a tensor without axes, or an index used as an int64 value.  CALL is an operator by name
-(`min`, `max` of two and more, `abs`, `sqrt`, `where(c, a, b)`, ...) or an element type, which casts.  Indices that are not on
-the left are reduced.  Literals are weak, as Python's numbers are in NumPy; constant parts are folded.
+A NAME without indices is a scalar, a tensor without axes, or an index used as an int64 value.  CALL is an operator by
+name (`min`, `max` of two and more, `abs`, `sqrt`, `where(c, a, b)`, ...) or an element type, which casts.  Indices
+that are not on the left are reduced.  Literals are weak, as Python's numbers are in NumPy; constant parts are folded.
 
-What the reduction says about the rest: under `min=` a `+` is min-plus addition, whose absorber is inf (a missing edge makes a
-path missing), and under `max=` it is max-plus addition, whose absorber is -inf.  `+=` and `*=` widen bool to int64; `and=` and
-`or=` reduce truth values, which come back in the expression's type.  Among bools `*` is `and` and `+` is `or`.
+What the reduction says about the rest: under `min=` a `+` is min-plus addition, whose absorber is inf (a missing edge
+makes a path missing), and under `max=` it is max-plus addition, whose absorber is -inf.  `+=` and `*=` widen bool to
+int64; `and=` and `or=` reduce truth values, which come back in the expression's type.  Among bools `*` is `and` and
+`+` is `or`.
 """
 
 import ast
@@ -127,7 +128,9 @@ class _Reader:
         self.source = rest.strip()
         self.start = start + len(rest) - len(rest.lstrip())
         if not self.source:
-            raise EinsumSyntaxError(mark(self.text, start, "found nothing after the assignment, expected an expression"))
+            raise EinsumSyntaxError(
+                mark(self.text, start, "found nothing after the assignment, expected an expression")
+            )
         try:
             tree = ast.parse(self.source, mode="eval").body
         except SyntaxError as error:
@@ -260,12 +263,20 @@ class _Reader:
 
 
 def _fold(name: str, values: list[Scalar]) -> Scalar:
+    if name == "pow" and not any(isinstance(value, float) for value in values):
+        return _integer_power(int(values[0]), int(values[1]))
     op, argument, _ = promote(operator(name), tuple(weak_type(value) for value in values))
     typed = [argument.numpy.type(value) for value in values]
     if name == "where":
         typed[0] = bool(values[0])
     result: Scalar = apply(op, *typed).item()
     return result
+
+
+def _integer_power(base: int, exponent: int) -> int:
+    if not 0 <= exponent < 64 or not -(2**63) <= base**exponent < 2**63:
+        raise ValueError(f"{base}**{exponent} does not fit int64")
+    return int(base**exponent)
 
 
 def _items(node: ast.Subscript) -> list[ast.expr]:

@@ -1,7 +1,7 @@
 """Which type a pointwise operator works in, with Python's weak scalars as in NumPy (NEP 50).
 
-A Python scalar is *weak*: beside a tensor it takes the tensor's type, unless its kind is wider (`bool < int < float`).  Among
-themselves weak scalars stay weak, so `2 * 3 * A` keeps the type of a float32 `A`.
+A Python scalar is *weak*: beside a tensor it takes the tensor's type, unless its kind is wider (`bool < int <
+float`).  Among themselves weak scalars stay weak, so `2 * 3 * A` keeps the type of a float32 `A`.
 """
 
 import ctypes

@@ -169,11 +169,7 @@ def _nan_if(condition: bool, out: DType) -> Scalar:
 
 def is_identity(op: Operator, expr: Node) -> bool:
     """Whether a scalar expression is the identity of `op`."""
-    return (
-        isinstance(expr, Literal)
-        and op.identity_of != ""
-        and same_scalar(expr.value, identity(op, expr.dtype))
-    )
+    return isinstance(expr, Literal) and op.identity_of != "" and same_scalar(expr.value, identity(op, expr.dtype))
 
 
 def fold_repeat(op: Operator, init: Literal, value: Node, extents: tuple[str, ...]) -> Node:
@@ -209,5 +205,3 @@ def _cast_fill(value: Node, target: DType) -> Node:
     if scalar_dtype(value) == target:
         return value
     return fold_call(operator(f"to_{target.name}"), (value,))
-
-

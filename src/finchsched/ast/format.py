@@ -1,7 +1,7 @@
 """Static storage types: levels with their capabilities, and tensor types.
 
-A tensor is a fiber tree.  Level 0 holds the root's children; a *position* is the number of a fiber among its level's fibers.
-Level nodes live in `finchsched.formats.levels`, one file each, and derive from `Level`.
+A tensor is a fiber tree.  Level 0 holds the root's children; a *position* is the number of a fiber among its level's
+fibers. Level nodes live in `finchsched.formats.levels`, one file each, and derive from `Level`.
 
 Grammar (generated from the dataclasses):
 
@@ -24,8 +24,9 @@ T = TypeVar("T")
 class Level(Node):
     """Base of the static types of levels.  Capabilities are those of Chou et al. 2018.
 
-    name: how the level prints.  stores_all: every coordinate of a fiber is stored.  can_locate: the position of a coordinate
-    is found in constant time.  can_append: coordinates may be written in rising order.  can_insert: in any order.
+    name: how the level prints.  stores_all: every coordinate of a fiber is stored.  can_locate: the position of a
+    coordinate is found in constant time.  can_append: coordinates may be written in rising order.  can_insert: in any
+    order.
     """
 
     __slots__ = ()

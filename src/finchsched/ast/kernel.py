@@ -21,15 +21,15 @@ Grammar (generated from the dataclasses):
     Seq(body: tuple[KernelStmt, ...])
     Kernel(name: str, scalars: tuple[Var, ...], buffers: tuple[Buffer, ...], body: Seq, licensed: bool)
 
-Positions, coordinates and extents are uint64.  A kernel is called as `kernel(lo, hi, status, scalars..., buffers...)`; `lo` and
-`hi` (int64 coordinates of the outermost loop) and `status` (a buffer of int64) are always there.  It never allocates and never
-raises.
+Positions, coordinates and extents are uint64.  A kernel is called as `kernel(lo, hi, status, scalars...,
+buffers...)`; `lo` and `hi` (int64 coordinates of the outermost loop) and `status` (a buffer of int64) are always
+there.  It never allocates and never raises.
 """
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
-from finchsched.algebra.dtypes import BOOL, INT64, UINT64, DType
+from finchsched.algebra.dtypes import INT64, UINT64, DType
 from finchsched.algebra.dtypes import Scalar as PlainScalar
 from finchsched.algebra.operators import Operator
 from finchsched.ast.node import Node
@@ -161,7 +161,9 @@ class If(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Search(Node):
-    """Set `var` to the first position p in lo .. hi with `buffer[p] >= key` (key uint64), or hi.  The range is sorted.  O(log(hi - lo))."""
+    """Set `var` to the first position p in lo .. hi with `buffer[p] >= key` (key uint64), or hi.  The range is
+    sorted.  O(log(hi - lo)).
+    """
 
     var: Var
     buffer: Buffer
@@ -245,4 +247,4 @@ def dtype_of(expr: KernelExpr) -> DType:
         case Var(_, dtype) | Const(_, dtype) | Cast(_, dtype) | Apply(_, _, dtype):
             return dtype
         case _:
-            return BOOL
+            assert_never(expr)

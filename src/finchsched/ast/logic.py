@@ -17,8 +17,8 @@ Grammar (generated from the dataclasses):
     Produces(aliases: tuple[Alias, ...])
     Plan(bodies: tuple[Query, ...], result: Produces)
 
-Scalars (Literal, Value, Call, Size) come from `finchsched.ast.scalar`.  Extents of maps never broadcast inside the IR: an axis
-of extent 1 that is stretched is read at the constant coordinate 0.
+Scalars (Literal, Value, Call, Size) come from `finchsched.ast.scalar`.  Extents of maps never broadcast inside the
+IR: an axis of extent 1 that is stretched is read at the constant coordinate 0.
 """
 
 from dataclasses import dataclass
@@ -110,8 +110,9 @@ class Aggregate(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reorder(Node):
-    """`arg` with its fields in the given order.  A field that is left out must have extent 1; a field that `arg` does not
-    have is an axis along which it is repeated."""
+    """`arg` with its fields in the given order.  A field that is left out must have extent 1; a field that `arg` does
+    not have is an axis along which it is repeated.
+    """
 
     arg: "LogicExpr"
     fields: tuple[Field, ...]

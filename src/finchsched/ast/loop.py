@@ -50,10 +50,9 @@ __all__ = [
 ASSEMBLIES = ("dense", "append", "shared", "scatter")
 """How a nest writes its target.
 
-dense: every level locates; the runtime fills the buffer first.  append: coordinates come in storage order.
-shared: the target has exactly one operand's stored coordinates and shares its index arrays.
-scatter: coordinates of one compressed level come outermost, so the nest runs twice: once counting, once filling (a counting
-sort)."""
+dense: every level locates; the runtime fills the buffer first.  append: coordinates come in storage order. shared:
+the target has exactly one operand's stored coordinates and shares its index arrays. scatter: coordinates of one
+compressed level come outermost, so the nest runs twice: once counting, once filling (a counting sort)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -24,7 +24,20 @@ from typing import TypeAlias
 from finchsched.ast.kernel import Buffer, KernelExpr, KernelStmt, Var
 from finchsched.ast.node import Node
 
-__all__ = ["Child", "Fill", "Looplet", "Lookup", "Phase", "Run", "Sequence", "Spike", "Stepper", "Switch", "Thunk", "Truth"]
+__all__ = [
+    "Child",
+    "Fill",
+    "Lookup",
+    "Looplet",
+    "Phase",
+    "Run",
+    "Sequence",
+    "Spike",
+    "Stepper",
+    "Switch",
+    "Thunk",
+    "Truth",
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,7 +99,8 @@ class Sequence(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stepper(Node):
-    """`chunk` for each position `var` up to `end` (exclusive), ending at the coordinate `stop[var]`; Fill after the last.
+    """`chunk` for each position `var` up to `end` (exclusive), ending at the coordinate `stop[var]`; Fill after the
+    last.
 
     `stop` is strictly rising over the positions, so a region is cut out of it by binary search.
     """

@@ -1,13 +1,13 @@
 """The base of all IR nodes: frozen, hashed once at construction, compared by structure without recursion.
 
-A node is a frozen, slotted dataclass whose fields are nodes, tuples of nodes, operators, names or plain scalars.  Scalars are
-compared by type and value (`finchsched.algebra.dtypes.scalar_key`), so `Literal(1)` and `Literal(1.0)` differ and NaN equals
-NaN.  A keyword-only field declared with `compare=False` is provenance and stands outside equality and hash.
+A node is a frozen, slotted dataclass whose fields are nodes, tuples of nodes, operators, names or plain scalars.
+Scalars are compared by type and value (`finchsched.algebra.dtypes.scalar_key`), so `Literal(1)` and `Literal(1.0)`
+differ and NaN equals NaN.  A keyword-only field declared with `compare=False` is provenance and stands outside
+equality and hash.
 """
 
 from collections.abc import Iterator
 from dataclasses import fields
-from functools import lru_cache
 from typing import Any, Self
 
 from finchsched.algebra.dtypes import scalar_key
@@ -71,15 +71,23 @@ def _field_key(value: Any) -> Any:
     return value
 
 
-@lru_cache(maxsize=None)
+_structural: dict[type, tuple[str, ...]] = {}
+_all: dict[type, tuple[str, ...]] = {}
+
+
 def field_names(cls: type[Node]) -> tuple[str, ...]:
     """Names of the structural fields of a node class, in order."""
-    return tuple(f.name for f in fields(cls) if f.compare)  # type: ignore[arg-type]  # every subclass is a dataclass
+    names = _structural.get(cls)
+    if names is None:
+        names = _structural[cls] = tuple(f.name for f in fields(cls) if f.compare)  # type: ignore[arg-type]  # a dataclass
+    return names
 
 
-@lru_cache(maxsize=None)
 def _all_field_names(cls: type[Node]) -> tuple[str, ...]:
-    return tuple(f.name for f in fields(cls))  # type: ignore[arg-type]  # every subclass is a dataclass
+    names = _all.get(cls)
+    if names is None:
+        names = _all[cls] = tuple(f.name for f in fields(cls))  # type: ignore[arg-type]  # a dataclass
+    return names
 
 
 def children(node: Node) -> Iterator[Node]:

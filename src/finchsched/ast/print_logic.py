@@ -9,12 +9,11 @@
 Each tensor is declared once, slots first.  The indices on the left of `:=` are the fields of the right side.
 """
 
-from finchsched.ast.facts import fields
+from finchsched.ast.fact_table import fields_of
 from finchsched.ast.logic import (
     Aggregate,
     Alias,
     Coordinate,
-    LogicExpr,
     MapJoin,
     Plan,
     Query,
@@ -54,10 +53,7 @@ def _header(root: Node) -> list[str]:
 
 
 def _query(query: Query) -> str:
-    for node in reversed(list(walk(query.rhs))):  # children first: `fields` is memoised, so it never recurses far
-        if isinstance(node, LogicExpr):
-            fields(node)
-    left = f"{query.alias.name}{print_index(fields(query.rhs))}"
+    left = f"{query.alias.name}{print_index(fields_of(query.rhs))}"
     order = f" order {print_index(query.loop_order)}" if query.loop_order else ""
     return f"{left} := {write(query.rhs, _pieces)}{order}"
 

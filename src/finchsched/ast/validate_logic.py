@@ -1,6 +1,6 @@
 """Rules of Logic IR.  A pass takes a valid plan and gives a valid plan."""
 
-from finchsched.ast.facts import dtype, fields
+from finchsched.ast.fact_table import FactTable, distinct
 from finchsched.ast.logic import (
     Aggregate,
     Alias,
@@ -28,7 +28,6 @@ from finchsched.ast.validate_scalar import (
     check_reduction,
     check_type,
     check_values,
-    distinct,
 )
 from finchsched.errors import ValidationError
 
@@ -61,6 +60,7 @@ class _Checks:
         self.tensors: dict[str, Slot | Alias] = {}
         self.made: set[str] = set()
         self.subqueries: dict[str, Subquery] = {}
+        self.facts = FactTable()
 
     def query(self, query: Query) -> None:
         where = f"query {query.alias.name}"
@@ -78,18 +78,22 @@ class _Checks:
         self.tensor(alias, where)
         if alias.name in self.made or alias.name in self.subqueries:
             raise ValidationError(f"{where}: {alias.name} is made twice")
-        rank, found = len(alias.type.levels), fields(rhs)
+        rank, found = len(alias.type.levels), self.facts.fields(rhs)
         if rank != len(found):
             raise ValidationError(f"{where}: {alias.name} has {rank} axes, its right side has {print_index(found)}")
-        if alias.type.dtype != dtype(rhs):
-            raise ValidationError(f"{where}: {alias.name} holds {alias.type.dtype}, its right side is {dtype(rhs)}")
+        if alias.type.dtype != self.facts.dtype(rhs):
+            raise ValidationError(
+                f"{where}: {alias.name} holds {alias.type.dtype}, its right side is {self.facts.dtype(rhs)}"
+            )
 
     def tensor(self, tensor: Slot | Alias, where: str) -> None:
         """A name stands for one tensor."""
-        check_name(tensor.name, where)
-        if self.tensors.setdefault(tensor.name, tensor) != tensor:
+        known = self.tensors.setdefault(tensor.name, tensor)
+        if known != tensor:
             raise ValidationError(f"{where}: {tensor.name} stands for two tensors")
-        check_type(tensor.type, f"{where}: type of {tensor.name}")
+        if known is tensor:
+            check_name(tensor.name, where)
+            check_type(tensor.type, f"{where}: type of {tensor.name}")
 
     def node(self, node: Node, where: str) -> None:
         """One node whose children are known to be valid."""
@@ -102,20 +106,20 @@ class _Checks:
                 self.table(node, where)
             case MapJoin(op, args):
                 _check_expressions(args, where)
-                check_operands(op, [dtype(arg) for arg in args], f"{where}: MapJoin")
+                check_operands(op, [self.facts.dtype(arg) for arg in args], f"{where}: MapJoin")
             case Aggregate():
-                _check_aggregate(node, where)
+                self.aggregate(node, where)
             case Reorder(arg, order) | Relabel(arg, order):
                 _check_expressions((arg,), where)
-                _check_order(node, arg, order, where)
+                self.order(node, arg, order, where)
             case Reformat():
-                _check_reformat(node, where)
+                self.reformat(node, where)
             case Subquery():
                 self.subquery(node, where)
             case Coordinate() | _:  # nothing of its own; parts of types are checked with their tensor
                 pass
         if isinstance(node, LogicExpr):
-            fields(node)  # keeps the memo warm from below, so that it never recurses far
+            self.facts.add(node)
 
     def table(self, table: Table, where: str) -> None:
         tensor = table.tensor
@@ -138,6 +142,36 @@ class _Checks:
         elif known != node:
             raise ValidationError(f"{where}: subquery {node.alias.name} has two right sides")
 
+    def aggregate(self, node: Aggregate, where: str) -> None:
+        _check_expressions((node.arg,), where)
+        where = f"{where}: Aggregate"
+        check_reduction(node.op, node.init.dtype, self.facts.dtype(node.arg), where)
+        _check_distinct(node.over, "over", where)
+        missing = tuple(f for f in node.over if f not in self.facts.fields(node.arg))
+        if missing:
+            raise ValidationError(
+                f"{where} over {print_index(missing)}: the argument has {print_index(self.facts.fields(node.arg))}"
+            )
+
+    def order(self, node: Node, arg: LogicExpr, order: tuple[Field, ...], where: str) -> None:
+        what = type(node).__name__
+        _check_distinct(order, what, where)
+        if isinstance(node, Relabel) and len(order) != len(self.facts.fields(arg)):
+            raise ValidationError(
+                f"{where}: Relabel {print_index(order)}: the argument has {print_index(self.facts.fields(arg))}"
+            )
+
+    def reformat(self, node: Reformat, where: str) -> None:
+        _check_expressions((node.arg,), where)
+        check_type(node.type, f"{where}: Reformat")
+        if len(node.type.levels) != len(self.facts.fields(node.arg)):
+            found = print_index(self.facts.fields(node.arg))
+            raise ValidationError(f"{where}: Reformat to {len(node.type.levels)} axes: the argument has {found}")
+        if node.type.dtype != self.facts.dtype(node.arg):
+            raise ValidationError(
+                f"{where}: Reformat to {node.type.dtype}: the argument has type {self.facts.dtype(node.arg)}"
+            )
+
 
 def _check_expressions(args: tuple[Node, ...], where: str) -> None:
     for arg in args:
@@ -148,33 +182,6 @@ def _check_expressions(args: tuple[Node, ...], where: str) -> None:
 def _check_distinct(order: tuple[Field, ...], what: str, where: str) -> None:
     if len(set(order)) != len(order):
         raise ValidationError(f"{where}: {what} {print_index(order)} repeats a field")
-
-
-def _check_aggregate(node: Aggregate, where: str) -> None:
-    _check_expressions((node.arg,), where)
-    where = f"{where}: Aggregate"
-    check_reduction(node.op, node.init.dtype, dtype(node.arg), where)
-    _check_distinct(node.over, "over", where)
-    missing = tuple(f for f in node.over if f not in fields(node.arg))
-    if missing:
-        raise ValidationError(f"{where} over {print_index(missing)}: the argument has {print_index(fields(node.arg))}")
-
-
-def _check_order(node: Node, arg: LogicExpr, order: tuple[Field, ...], where: str) -> None:
-    what = type(node).__name__
-    _check_distinct(order, what, where)
-    if isinstance(node, Relabel) and len(order) != len(fields(arg)):
-        raise ValidationError(f"{where}: Relabel {print_index(order)}: the argument has {print_index(fields(arg))}")
-
-
-def _check_reformat(node: Reformat, where: str) -> None:
-    _check_expressions((node.arg,), where)
-    check_type(node.type, f"{where}: Reformat")
-    if len(node.type.levels) != len(fields(node.arg)):
-        found = print_index(fields(node.arg))
-        raise ValidationError(f"{where}: Reformat to {len(node.type.levels)} axes: the argument has {found}")
-    if node.type.dtype != dtype(node.arg):
-        raise ValidationError(f"{where}: Reformat to {node.type.dtype}: the argument has type {dtype(node.arg)}")
 
 
 def _check_loop_order(query: Query, nodes: list[Node], where: str) -> None:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from finchsched.algebra.dtypes import INT64, DType
+from finchsched.ast.fact_table import distinct
 from finchsched.ast.loop import (
     ASSEMBLIES,
     Access,
@@ -32,7 +33,6 @@ from finchsched.ast.validate_scalar import (
     check_scalar,
     check_type,
     check_values,
-    distinct,
 )
 from finchsched.errors import ValidationError
 

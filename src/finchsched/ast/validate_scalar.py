@@ -10,7 +10,7 @@ import numpy as np
 from finchsched.algebra.dtypes import BOOL, INT64, DType
 from finchsched.algebra.operators import Operator, result_type
 from finchsched.ast.format import TensorType
-from finchsched.ast.node import Node, children
+from finchsched.ast.node import Node
 from finchsched.ast.scalar import VALUE_KINDS, Call, Literal, Size, Value
 from finchsched.ast.syntax import is_identifier
 from finchsched.errors import DtypeError, ValidationError
@@ -24,24 +24,7 @@ __all__ = [
     "check_scalar",
     "check_type",
     "check_values",
-    "distinct",
 ]
-
-
-def distinct(root: Node) -> list[Node]:
-    """The nodes under `root`, each object once, children before parents, left to right."""
-    found: list[Node] = []
-    seen: set[int] = set()
-    stack = [(root, False)]
-    while stack:
-        node, ready = stack.pop()
-        if ready:
-            found.append(node)
-        elif id(node) not in seen:
-            seen.add(id(node))
-            stack.append((node, True))
-            stack.extend((child, False) for child in reversed(list(children(node))))
-    return found
 
 
 def check_name(name: str, where: str) -> None:

@@ -1,35 +1,45 @@
 """From a Logic plan to an executable: normal form, fusion, formats and loop orders, loops, kernels."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from finchsched.algebra.dtypes import Scalar
 from finchsched.ast.facts import fill
 from finchsched.ast.logic import Plan, Query
 from finchsched.ast.loop import LoopProgram
+from finchsched.ast.names import Names
 from finchsched.ast.node import Node
-from finchsched.ast.scalar import Value
 from finchsched.ast.print_loop import print_loop
+from finchsched.ast.scalar import Value
 from finchsched.autoschedule.fuse_producers import fuse_producers
+from finchsched.autoschedule.remarks import remarks
 from finchsched.autoschedule.schedule_plan import schedule_plan
 from finchsched.backend.executable import Executable, compile_program
 from finchsched.formats.fiber_tensor import FiberTensor
 from finchsched.passes.logic.normal_form import normalize
+from finchsched.passes.logic.normalize_names import normalize_names
 from finchsched.passes.logic.pretty_labels import pretty_labels
+from finchsched.passes.logic.query_root import all_names
 from finchsched.passes.loop.lower_to_loops import lower_to_loops
 from finchsched.rewrite import RuleContext
-from finchsched.settings import Settings
+from finchsched.settings import current
 
 __all__ = ["CompiledPlan", "compile_logic"]
 
 
 @dataclass(frozen=True, slots=True)
 class CompiledPlan:
-    """An executable with the way it was made: (pass, program after it) from Logic to loops, and the names it renamed."""
+    """An executable with the way it was made.
+
+    logic: the scheduled plan.  stages: (pass, plan after it).  tensors, values: (canonical name, caller's name) of each
+    slot and run-time scalar.  notes: remarks on decisions and memory.
+    """
 
     logic: Plan
-    stages: tuple[tuple[str, Node], ...]
+    stages: tuple[tuple[str, Plan], ...]
     executable: Executable
-    names: dict[str, str]
+    names: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...]
 
     @property
     def loops(self) -> LoopProgram:
@@ -38,7 +48,7 @@ class CompiledPlan:
 
     @property
     def kernel_source(self) -> str:
-        """The text of all kernels, with plan and loops in each head comment."""
+        """The text of all kernels; each head comment has what its names stand for, and its loops."""
         return self.executable.kernel_source
 
     @property
@@ -46,41 +56,54 @@ class CompiledPlan:
         """Where the kernels' sources are stored."""
         return self.executable.kernel_files
 
-    def run(self, tensors: dict[str, FiberTensor], values: dict[str, Scalar]) -> list[FiberTensor]:
-        """Run on operands and scalars under the user's names."""
+    def run(self, tensors: Mapping[str, FiberTensor], values: Mapping[str, Scalar]) -> list[FiberTensor]:
+        """The results for operands and scalars under the caller's names.  Raises DensifyError, KernelError."""
         return self.executable.run(*self._renamed(tensors, values))
 
-    def run_timed(self, tensors: dict[str, FiberTensor], values: dict[str, Scalar]) -> tuple[list[FiberTensor], float]:
-        """As `run`, with the seconds spent in phases."""
+    def run_timed(
+        self, tensors: Mapping[str, FiberTensor], values: Mapping[str, Scalar]
+    ) -> tuple[list[FiberTensor], float]:
+        """As `run`, with the seconds spent in kernels and allocation."""
         return self.executable.run_timed(*self._renamed(tensors, values))
 
     def _renamed(
-        self, tensors: dict[str, FiberTensor], values: dict[str, Scalar]
+        self, tensors: Mapping[str, FiberTensor], values: Mapping[str, Scalar]
     ) -> tuple[dict[str, FiberTensor], dict[str, Scalar]]:
-        held = {new: tensors[old] for new, old in self.names.items() if old in tensors}
-        return held, {new: values[old] for new, old in self.names.items() if old in values}
+        held = {new: tensors[old] for new, old in self.names if old in tensors}
+        return held, {new: values[old] for new, old in self.names if old in values}
 
 
-def compile_logic(plan: Plan, settings: Settings, *, wide: bool = False) -> CompiledPlan:
-    """Compile a plan.  `wide`: index arrays of results hold 64-bit integers.
+def compile_logic(
+    plan: Plan,
+    *,
+    extents: Mapping[str, tuple[str, int]],
+    classes: Mapping[str, str],
+    wide: bool,
+    names: Mapping[str, str],
+) -> CompiledPlan:
+    """Compile a plan under the settings in force.
 
+    extents: for each field, the slot and axis that has its extent, or ("", n) for the constant n.  classes: "zero", "one" or
+    "many" for each field.  wide: index arrays of results hold 64-bit integers.  names: what the user calls slots and fields.
     Raises LoweringError where no kernel can be made.
     """
-    ctx = RuleContext()
-    normal, stages, names = normalize(plan, ctx)
-    trail: list[tuple[str, Node]] = list(stages)
+    ctx = RuleContext(names=Names(all_names(plan)))
+    normal, trail = normalize(plan, ctx)
     fused = fuse_producers(normal, ctx, wide=wide)
     if fused != normal:
         fused = pretty_labels(fused, ctx)
-        trail.append(("fuse_producers", fused))
-    scheduled = schedule_plan(fused, wide=wide)
+    trail.append(("fuse_producers", fused))
+    canonical, renamed = normalize_names(fused, ctx)
+    trail.append(("normalize_names", canonical))
+    scheduled = schedule_plan(canonical, wide=wide)
     trail.append(("schedule_plan", scheduled))
     program = lower_to_loops(scheduled)
-    trail.append(("lower_to_loops", program))
+    back = {old: new for new, old in renamed.items()}
+    origins = {name: (back.get(slot, slot), axis) for name, (slot, axis) in extents.items()}
     fills = {query.alias.name: _fill_expression(query) for query in scheduled.bodies}
-    heads = _heads(scheduled, program, names)
-    executable = compile_program(program, fills, settings, heads)
-    return CompiledPlan(scheduled, tuple(trail), executable, names)
+    heads = _heads(program, {new: names.get(old, old) for new, old in renamed.items()})
+    executable = compile_program(program, fills, origins, current(), heads)
+    return CompiledPlan(scheduled, tuple(trail), executable, tuple(renamed.items()), remarks(executable))
 
 
 def _fill_expression(query: Query) -> Node:
@@ -90,11 +113,11 @@ def _fill_expression(query: Query) -> Node:
     return fill(query.rhs) if deferred else known
 
 
-def _heads(plan: Plan, program: LoopProgram, names: dict[str, str]) -> dict[str, str]:
+def _heads(program: LoopProgram, names: Mapping[str, str]) -> dict[str, str]:
     """The head comment of each kernel: what the canonical names stand for, and the loops it came from."""
+    legend = ", ".join(f"{new} = {old}" for new, old in names.items())
     heads: dict[str, str] = {}
-    for query, nest in zip(plan.bodies, program.nests, strict=True):
-        legend = ", ".join(f"{new} = {old}" for new, old in names.items())
-        one = LoopProgram((), (nest,), ())
-        heads[query.alias.name] = "\n".join(filter(None, [legend, print_loop(one).strip()]))
+    for nest in program.nests:
+        loops = print_loop(LoopProgram((), (nest,), ())).strip()
+        heads[nest.target.name] = "\n".join(filter(None, [legend, loops]))
     return heads

@@ -3,8 +3,8 @@
     T[i, j] := sum over k of X[i, k] * Y[j, k];  S[i, j] := A[i, j] * T[i, j]
       ->  S[i, j] := A[i, j] * (sum over k of X[i, k] * Y[j, k])
 
-The sum then runs only where A is stored (an SDDMM), and T is never made.  No algebraic law is needed: the same sums are taken
-in the same order.  The choice compares symbolic costs; a stored element counts as much as STORE iterations.
+The sum then runs only where A is stored (an SDDMM), and T is never made.  No algebraic law is needed: the same sums
+are taken in the same order.  The choice compares symbolic costs; a stored element counts as much as STORE iterations.
 """
 
 from finchsched.ast.facts import fields

@@ -1,8 +1,9 @@
 """Choose a loop order: the cheapest that can write the target, counting the transposed copies it needs.
 
-The cost of an order is the number of loop iterations by symbolic sizes (`structure`), plus the entries of each operand that
-must be copied into another storage order.  Ties go to unit stride in the innermost loop, then to the target's storage order,
-then to the order of first appearance.  Plans of up to 7 indices are searched exhaustively, longer ones greedily.
+The cost of an order is the number of loop iterations by symbolic sizes (`structure`), plus the entries of each
+operand that must be copied into another storage order.  Ties go to unit stride in the innermost loop, then to the
+target's storage order, then to the order of first appearance.  Plans of up to 7 indices are searched exhaustively,
+longer ones greedily.
 """
 
 from dataclasses import dataclass
@@ -57,7 +58,7 @@ def choose_loop_order(form: QueryForm, target: TensorType) -> LoopOrder:
         except LoweringError:
             continue
         found = _evaluate(form, target, order, assembly)
-        key = (found.cost, -_unit_strides(form, target, order[-1]), *_appearance(form, target, order))
+        key = (found.cost, -_unit_strides(form, target, order[-1:]), *_appearance(form, target, order))
         if best is None or key < best[0]:
             best = (key, found)
     if best is None:
@@ -111,12 +112,10 @@ def _entries(access: Access) -> int:
     return total
 
 
-def _unit_strides(form: QueryForm, target: TensorType, innermost: str) -> int:
-    """How many dense operands, and the target, the innermost loop walks with unit stride."""
-    count = sum(
-        storage_names(a)[-1:] == (innermost,) and a.tensor.type.levels[-1].stores_all for a in form.accesses()
-    )
-    return count + (storage_order(target, form.index)[-1:] == (innermost,))
+def _unit_strides(form: QueryForm, target: TensorType, innermost: tuple[str, ...]) -> int:
+    """How many dense operands, and the target, the innermost loop (none for a scalar) walks with unit stride."""
+    count = sum(storage_names(a)[-1:] == innermost != () and a.tensor.type.levels[-1].stores_all for a in form.accesses())
+    return count + (storage_order(target, form.index)[-1:] == innermost != ())
 
 
 def _appearance(form: QueryForm, target: TensorType, order: tuple[str, ...]) -> tuple[int, ...]:

@@ -1,10 +1,10 @@
 """Choose how a query's result is stored.
 
-An index is compressed iff the mask rule lets it be skipped: where every operand that is compressed along it is structural,
-or, if that compresses nothing, where every sparse operand that has it is.  The outermost level is dense unless an operand is
-compressed there itself (a hypersparse one).  Storage order is the first sparse operand's, then the order of the
-result's axes; results of rank 0 and 1 are dense.  A result with exactly one operand's stored coordinates takes over that
-operand's levels, so that the index arrays can be shared.
+An index is compressed iff the mask rule lets it be skipped: where every operand that is compressed along it is
+structural, or, if that compresses nothing, where every sparse operand that has it is.  The outermost level is dense
+unless an operand is compressed there itself (a hypersparse one).  Storage order is the first sparse operand's, then
+the order of the result's axes; results of rank 0 and 1 are dense.  A result with exactly one operand's stored
+coordinates takes over that operand's levels, so that the index arrays can be shared.
 """
 
 from finchsched.algebra.dtypes import INT32, INT64, DType
@@ -50,9 +50,7 @@ def choose_output_type(form: QueryForm, *, wide: bool) -> TensorType:
 
 def _hypersparse(form: QueryForm, name: str) -> bool:
     """Whether some operand has an index compressed at its own outermost level."""
-    return any(
-        storage_names(a)[:1] == (name,) and not a.tensor.type.levels[0].stores_all for a in form.accesses()
-    )
+    return any(storage_names(a)[:1] == (name,) and not a.tensor.type.levels[0].stores_all for a in form.accesses())
 
 
 def _storage(form: QueryForm) -> tuple[str, ...]:

@@ -1,8 +1,10 @@
-"""Schedule a normalized plan: result types, loop orders, and the transposed copies that make every access concordant."""
+"""Schedule a normalized plan: result types, loop orders, and the transposed copies that make every access
+concordant.
+"""
 
-from finchsched.ast.facts import fill
+from finchsched.ast.facts import fields
 from finchsched.ast.format import TensorType
-from finchsched.ast.logic import Alias, Field, Plan, Produces, Query, Table
+from finchsched.ast.logic import Alias, Field, Plan, Produces, Query, Reformat, Reorder, Table
 from finchsched.ast.loop import Access
 from finchsched.ast.node import Node, walk
 from finchsched.ast.scalar import Literal, Size, Value
@@ -21,7 +23,7 @@ def schedule_plan(plan: Plan, *, wide: bool) -> Plan:
     types: dict[str, TensorType] = {}
     transposes = Transposes(wide)
     bodies: list[Query] = []
-    for query in plan.bodies:
+    for query in [part for body in plan.bodies for part in _reduce_then_drop(body)]:
         query = _with_fill(with_types(query, types))
         form = query_form(query)
         type_ = choose_output_type(form, wide=wide)
@@ -35,13 +37,24 @@ def schedule_plan(plan: Plan, *, wide: bool) -> Plan:
     return Plan(tuple(bodies), Produces(results))
 
 
+def _reduce_then_drop(query: Query) -> tuple[Query, ...]:
+    """Split a reduction whose result is to be stored without its fills: reduce first, then copy what differs."""
+    rhs = query.rhs
+    if not isinstance(rhs, Reformat) or not rhs.drop_fill or not query_form(query).op:
+        return (query,)
+    whole = Alias(f"{query.alias.name}_whole", query.alias.type)
+    index = fields(rhs.arg)
+    copy = Reformat(rhs.type, Reorder(Table(whole, index), index), True)
+    return Query(whole, rhs.arg, ()), Query(query.alias, copy, ())
+
+
 def _with_fill(query: Query) -> Query:
-    """The query with its alias's fill worked out from the types chosen so far.
+    """The query with a fill that is known while it runs.
 
     A fill that depends on extents is a number only once the query has run; inside the plan it is a Value of that name.
     """
-    found = fill(query.rhs)
     type_ = query.alias.type
+    found = type_.fill
     if any(isinstance(n, Size) for n in walk(found)):
         found = Value(f"{query.alias.name}_fill", type_.dtype, "finite")
     elif any(isinstance(n, Value) and n.name.startswith("index_") for n in walk(found)):

@@ -1,7 +1,7 @@
 """What the mask rule says about a query: which indices can be skipped, and how many coordinates a loop visits.
 
-Sizes here are symbolic: a dense axis counts DENSE coordinates, a compressed fiber SPARSE ones.  Only the order of magnitude of
-the products matters; they decide between plans without looking at data.
+Sizes here are symbolic: a dense axis counts DENSE coordinates, a compressed fiber SPARSE ones.  Only the order of
+magnitude of the products matters; they decide between plans without looking at data.
 """
 
 from collections.abc import Mapping

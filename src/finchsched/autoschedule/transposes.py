@@ -1,7 +1,7 @@
 """Concordize: give every access a copy of its operand in the storage order that the loops need.
 
-A copy moves one axis at a time to the front, each by a counting sort, until the order is right; the same copy is made once for
-the whole plan.  Linear in the entries plus the leading dimension.
+A copy moves one axis at a time to the front, each by a counting sort, until the order is right; the same copy is made
+once for the whole plan.  Linear in the entries plus the leading dimension.
 """
 
 from dataclasses import dataclass, field

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from finchsched.algebra.dtypes import Scalar
 
-__all__ = ["ALIGNMENT", "empty", "filled", "grown", "zeros"]
+__all__ = ["ALIGNMENT", "empty", "filled", "zeros"]
 
 ALIGNMENT = 64
 """Bytes: a cache line, and the width of the widest vector store."""
@@ -43,10 +43,3 @@ def filled(count: int, dtype: np.dtype[Any], value: Scalar) -> NDArray[Any]:
     array = empty(count, dtype)
     array.fill(value)
     return array
-
-
-def grown(array: NDArray[Any], used: int, count: int) -> NDArray[Any]:
-    """A larger array that begins with the first `used` elements of `array`."""
-    larger = empty(count, array.dtype)
-    larger[:used] = array[:used]
-    return larger

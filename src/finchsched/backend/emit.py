@@ -316,6 +316,7 @@ class _Emitter:
             hi=self._index(stmt.hi, "end of a search"),
             key=key,
             one=self._uint(1),
+            cast="" if buffer.dtype == UINT64 else self._prelude.cast(UINT64),
         )
 
     def _sort(self, stmt: SortRange) -> None:

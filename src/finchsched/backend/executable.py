@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass
 
 from finchsched.algebra.dtypes import Scalar
-from finchsched.ast.loop import Access, LoopProgram, Nest
+from finchsched.ast.loop import Access, Declare, Index, LoopProgram, Nest
 from finchsched.ast.node import Node, walk
 from finchsched.backend.load import load_kernel
 from finchsched.backend.phase import Phase
@@ -55,36 +55,41 @@ class Executable:
 
 
 def compile_program(
-    program: LoopProgram, fills: dict[str, Node], settings: Settings, heads: dict[str, str]
+    program: LoopProgram,
+    fills: dict[str, Node],
+    extents: dict[str, tuple[str, int]],
+    settings: Settings,
+    heads: dict[str, str],
 ) -> Executable:
     """Lower every nest and load its kernel.
 
-    fills: each target's fill as a scalar expression.  heads: the comment that goes before each target's kernel.
+    fills: each target's fill as a scalar expression.  extents: where an index that no operand has gets its extent: a
+    tensor and axis, or ("", n) for the constant n.  heads: the comment that goes before each target's kernel.
     """
     phases: list[Phase] = []
     for nest in program.nests:
         lowered = lower_nest(nest, f"make_{nest.target.name}", reassociate=settings.reassociate)
         kernel = load_kernel(lowered.kernel, heads.get(nest.target.name, ""), settings.backend)  # type: ignore[arg-type]  # checked by Settings
         name = nest.target.name
-        phases.append(Phase(lowered, kernel, _extent_sources(nest), fills[name], name))
+        phases.append(Phase(lowered, kernel, _extent_sources(nest, extents), fills[name], name))
     results = tuple(tensor.name for tensor in program.results)
     return Executable(program, tuple(phases), results, _last_uses(program, results))
 
 
-def _extent_sources(nest: Nest) -> dict[str, tuple[str, int]]:
-    """For each index, an operand and axis that has its extent."""
+def _extent_sources(nest: Nest, extents: dict[str, tuple[str, int]]) -> dict[str, tuple[str, int]]:
+    """For each index, an operand and axis that has its extent, or what `extents` says."""
     found: dict[str, tuple[str, int]] = {}
-    made = {nest.target.name}
+    made = {nest.target.name} | {n.tensor.name for n in walk(nest.body) if isinstance(n, Declare)}
     for node in walk(nest.body):
-        if isinstance(node, Access) and node.tensor.name not in made and not node.tensor.name.endswith("_w"):
+        if isinstance(node, Access) and node.tensor.name not in made:
             for axis, index in enumerate(node.index):
-                name = getattr(index, "name", None)
-                if name is not None:
-                    found.setdefault(name, (node.tensor.name, axis))
-    names = {n.name for n in walk(nest.body) if type(n).__name__ == "Index"}
-    missing = sorted(names - set(found))
-    if missing:
-        raise LoweringError(f"index {missing[0]} has no extent: no operand has it")
+                if isinstance(index, Index):
+                    found.setdefault(index.name, (node.tensor.name, axis))
+    for node in walk(nest.body):
+        if isinstance(node, Index) and node.name not in found:
+            if node.name not in extents:
+                raise LoweringError(f"index {node.name} has no extent: no operand has it")
+            found[node.name] = extents[node.name]
     return found
 
 

@@ -1,8 +1,8 @@
 """Which freedoms LLVM gets with floating point, kernel by kernel.
 
 Reassociation makes a reduction over contiguous elements three times faster.  Over gathered elements (`x[idx[p]]`) LLVM
-would assemble vectors from single loads, which on rows of 10 or 30 elements takes 1.4 times as long as the plain loop, and
-contraction puts the longer latency of a multiply-add into the chain of sums.
+would assemble vectors from single loads, which on rows of 10 or 30 elements takes 1.4 times as long as the plain loop,
+and contraction puts the longer latency of a multiply-add into the chain of sums.
 """
 
 from finchsched.ast.kernel import Apply, For, Kernel, Load, Set, Var, While

@@ -26,6 +26,7 @@ CompiledKernel = Any
 """A Numba CompileResult; `entry_point` is the function."""
 
 _MODULE = "finchsched.backend"
+_PLAIN, _NEEDS_RUNTIME = b"\0", b"\1"
 _lock = threading.RLock()
 _alive: list[CompiledKernel] = []
 """Every kernel of this process: machine code must outlive all pointers to it."""
@@ -171,8 +172,9 @@ def pack(result: CompiledKernel) -> bytes | None:
 
     if result.library.has_dynamic_globals or result.lifted:
         return None
+    runtime = any(f.name.startswith("NRT_") for f in result.library._final_module.functions)
     data: bytes = serialize.dumps(result._reduce())
-    return data
+    return (_NEEDS_RUNTIME if runtime else _PLAIN) + data
 
 
 def unpack(data: bytes) -> CompiledKernel:
@@ -181,7 +183,8 @@ def unpack(data: bytes) -> CompiledKernel:
 
     with _lock, compiler_lock.global_compiler_lock:
         context = registry.cpu_target.target_context
-        context.refresh()
-        result = compiler.CompileResult._rebuild(context, *serialize.loads(data))
+        if data[:1] == _NEEDS_RUNTIME:  # half a second, so only then
+            context.refresh()
+        result = compiler.CompileResult._rebuild(context, *serialize.loads(data[1:]))
         _alive.append(result)
     return result

@@ -1,6 +1,6 @@
 """One phase of an executable: allocate the target of a nest, call its kernel, trim what it made."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finchsched.algebra.dtypes import INT32, Scalar
-from finchsched.ast.loop import Access, Index, Tensor
+from finchsched.ast.loop import Access, Declare, Index, Tensor
 from finchsched.ast.node import Node, walk
-from finchsched.backend.allocate import empty, filled, grown, zeros
+from finchsched.backend.allocate import empty, filled, zeros
 from finchsched.backend.load import LoadedKernel
 from finchsched.backend.scalars import evaluate
 from finchsched.errors import DensifyError, KernelError
@@ -24,9 +24,10 @@ __all__ = ["NeedsWideIndices", "Phase"]
 
 Array = NDArray[Any]
 Tensors = dict[str, FiberTensor]
+Make = Callable[[int, np.dtype[Any]], Array]
 
 _GROW = 1
-_UNSIGNED = {"int32": np.dtype(np.uint32), "int64": np.dtype(np.uint64)}
+_UNSIGNED: dict[str, np.dtype[Any]] = {"int32": np.dtype(np.uint32), "int64": np.dtype(np.uint64)}
 _ROOM = 4
 """First guess at the room of a result of unknown size: this many times the entries of the operands."""
 
@@ -50,8 +51,8 @@ class _Output:
 class Phase:
     """A lowered nest with its kernel, ready to run.
 
-    extents: for each index of the nest, the tensor and axis that has its extent.  fill_expr: the target's fill where the type
-    holds only its class.
+    extents: for each index of the nest, the tensor and axis that has its extent, or ("", n) for the constant n.  fill_expr: the target's fill where
+    the type holds only its class.
     """
 
     lowered: LoweredNest
@@ -74,13 +75,24 @@ class Phase:
             self.model = source.tensor.name if source else None
 
     @property
+    def has_workspace(self) -> bool:
+        """Whether the kernel collects rows in a workspace."""
+        return any(isinstance(n, Declare) for n in walk(self.lowered.nest.body))
+
+    @property
+    def source_name(self) -> str:
+        """The first operand of the assignment that writes the target."""
+        rhs = target_assign(self.lowered.nest).rhs
+        return next(n.tensor.name for n in walk(rhs) if isinstance(n, Access))
+
+    @property
     def target(self) -> Tensor:
         """The tensor that this phase makes."""
         return self.lowered.nest.target
 
     def run(self, tensors: Tensors, values: dict[str, Scalar]) -> None:
         """Compute the target and add it to `tensors`; its fill is added to `values` under `<name>_fill`."""
-        sizes = {name: tensors[t].shape[axis] for name, (t, axis) in self.extents.items()}
+        sizes = {name: tensors[t].shape[axis] if t else axis for name, (t, axis) in self.extents.items()}
         fill_value = evaluate(self.fill_expr, values, sizes)
         values[f"{self.target.name}_fill"] = fill_value
         output = self._allocate(tensors, values, sizes)
@@ -93,7 +105,7 @@ class Phase:
             if status[0] != _GROW:
                 break
             start = int(status[1])
-            self._grow(output, status)
+            self._grow(output, status, sizes)
             status[0] = 0
         shape = tuple(sizes[name] for name in self.axes)
         tensors[self.target.name] = self._finish(output, status, tensors, shape, fill_value)
@@ -177,31 +189,39 @@ class Phase:
 
     def _allocate_append(self, tensors: Tensors, sizes: Mapping[str, int]) -> _Output:
         operands = sum(len(t.val) for t in tensors.values())
-        pos: list[Array | None] = []
-        crd: list[Array | None] = []
         rooms: list[int] = []
-        parents = 1
         for number, level in enumerate(self.target.type.levels):
             bound = self.lowered.rooms[number]
-            if isinstance(level, SparseList) and bound is not None:
-                room = evaluate_bound(bound, tensors, sizes)
-                if self.lowered.resumable:
-                    room = min(room, _ROOM * operands + sizes[self.storage[number]] + 1)
-                room = min(room, _most(level))
-                pos.append(zeros(parents + 1, level.pos.numpy))
-                crd.append(empty(room, level.crd.numpy))
-                rooms.append(room)
-                parents = room
-            else:
-                pos.append(None)
-                crd.append(None)
+            if bound is None:
                 rooms.append(0)
+                continue
+            room = evaluate_bound(bound, tensors, sizes)
+            if self.lowered.resumable and number > 0:
+                room = min(room, _ROOM * operands + sizes[self.storage[number]] + 1)
+            rooms.append(min(room, _most(level)))
+        none: list[Array | None] = [None] * len(rooms)
+        output = _Output(none, list(none), empty(0, self.target.type.dtype.numpy), rooms)
+        self._make_room(output, sizes)
+        return output
+
+    def _make_room(self, output: _Output, sizes: Mapping[str, int]) -> None:
+        """Bring every buffer to the size that `output.rooms` asks for, keeping what it holds."""
+        parents = 1
+        for number, level in enumerate(self.target.type.levels):
+            if not isinstance(level, SparseList):
                 parents *= sizes[self.storage[number]]
-        return _Output(pos, crd, empty(parents, self.target.type.dtype.numpy), rooms)
+                continue
+            output.pos[number] = _enlarged(output.pos[number], parents + 1, level.pos.numpy, zeros)
+            output.crd[number] = _enlarged(output.crd[number], output.rooms[number], level.crd.numpy, empty)
+            # A dense block below is cleared before it is known whether it stays: one more than there is room for.
+            parents = output.rooms[number] + 1
+        last_sparse = isinstance(self.target.type.levels[-1], SparseList)
+        count = output.rooms[-1] if last_sparse else parents
+        output.val = _enlarged(output.val, count, output.val.dtype, empty)
 
     def _allocate_scatter(self, tensors: Tensors, sizes: Mapping[str, int]) -> _Output:
         levels = self.target.type.levels
-        source = self._source(tensors)
+        source = tensors[self.source_name]
         stored, leading = len(source.val), sizes[self.storage[0]]
         if stored > _most(levels[1]):
             raise NeedsWideIndices(f"{stored} entries")
@@ -218,29 +238,16 @@ class Phase:
                 extra[f"last{number}"] = zeros(leading, np.dtype(np.uint64))
         return _Output(pos, crd, empty(stored, self.target.type.dtype.numpy), [], extra)
 
-    def _source(self, tensors: Tensors) -> FiberTensor:
-        rhs = target_assign(self.lowered.nest).rhs
-        access = next(n for n in walk(rhs) if isinstance(n, Access))
-        return tensors[access.tensor.name]
-
-    def _grow(self, output: _Output, status: Array) -> None:
-        """Make room where the kernel ran out of it, and forget what was written since the last whole iteration."""
+    def _grow(self, output: _Output, status: Array, sizes: Mapping[str, int]) -> None:
+        """Make room where the kernel ran out of it."""
         rank = len(self.storage)
         for number, level in enumerate(self.target.type.levels):
             need = int(status[2 + rank + number])
-            if not isinstance(level, SparseList) or need <= output.rooms[number]:
-                continue
-            if need > _most(level):
-                raise NeedsWideIndices(f"{need} entries")
-            used, room = int(status[2 + number]), min(max(need, 2 * output.rooms[number]), _most(level))
-            crd = output.crd[number]
-            assert crd is not None
-            output.crd[number] = grown(crd, used, room)
-            output.rooms[number] = room
-            if number + 1 == rank:
-                output.val = grown(output.val, used, room)
-            else:
-                raise KernelError(f"level {number} of {self.target.name} outgrew its bound")
+            if isinstance(level, SparseList) and need > output.rooms[number]:
+                if need > _most(level):
+                    raise NeedsWideIndices(f"{need} entries")
+                output.rooms[number] = min(max(need, 2 * output.rooms[number]), _most(level))
+        self._make_room(output, sizes)
 
     def _finish(
         self, output: _Output, status: Array, tensors: Tensors, shape: tuple[int, ...], fill_value: Scalar
@@ -284,6 +291,16 @@ class Phase:
             pos[nodes] = total
             output.pos[number], output.crd[number - 1] = pos[: nodes + 1], crd[:nodes]
             nodes = total
+
+
+def _enlarged(array: Array | None, count: int, dtype: np.dtype[Any], make: Make) -> Array:
+    """An array of at least `count` elements that begins with those of `array`."""
+    if array is not None and len(array) >= count:
+        return array
+    larger = make(count, dtype)
+    if array is not None:
+        larger[: len(array)] = array
+    return larger
 
 
 def _most(level: object) -> int:

@@ -65,8 +65,8 @@ def uses_twice(op: Operator, dtype: DType, args: tuple[Text, ...]) -> bool:
     """Whether the spelling repeats its arguments, so that they must be names."""
     if op.name == "floordiv":
         return dtype == INT64 and args[1].constant in (None, -1)
-    if op.name == "pow":
-        return args[1].constant == 2.0
+    if op.name in ("pow", "repeat_mul"):
+        return args[1].constant == 2
     return op.name == "sign" and dtype.is_integer
 
 
@@ -106,8 +106,8 @@ def spell_operator(op: Operator, dtype: DType, args: tuple[Text, ...], prelude: 
             if dtype.is_bool and name in ("sub", "floordiv", "mod"):
                 raise _undefined(op, dtype)
             return _narrow(_infix(*_INFIX[name], args), dtype, prelude)
-        case "pow":
-            return _power(op, dtype, args)
+        case "pow" | "repeat_mul":
+            return _narrow(_power(op, dtype, args), dtype, prelude)
         case "not" | "neg":
             if dtype.is_float if name == "not" else dtype.is_bool:
                 raise _undefined(op, dtype)
@@ -158,10 +158,10 @@ def _floordiv_int64(args: tuple[Text, ...], prelude: Prelude) -> Text:
 
 
 def _power(op: Operator, dtype: DType, args: tuple[Text, ...]) -> Text:
-    if not dtype.is_float:
+    if dtype.is_bool or (dtype.is_integer and op.name == "pow"):
         raise _undefined(op, dtype)
     a, b = args
-    if b.constant == 2.0:
+    if b.constant == 2:
         return _text(f"{a.text} * {a.text}", PRODUCT, args)
     return _text(f"{a.at(POWER + 1)} ** {b.at(POWER + 1)}", POWER, args)
 

@@ -11,14 +11,14 @@ _SEARCH = """\
 {s} = {lo}
 {e} = {hi}
 {w} = {one}
-while {s} + {w} <= {e} and {buffer}[{s} + {w} - {one}] < {key}:
+while {s} + {w} <= {e} and {read}{buffer}[{s} + {w} - {one}]{end} < {key}:
     {s} = {s} + {w}
     {w} = {w} + {w}
 if {s} + {w} <= {e}:
     {e} = {s} + {w} - {one}
 while {s} < {e}:
     {m} = ({s} + {e}) >> {one}
-    if {buffer}[{m}] < {key}:
+    if {read}{buffer}[{m}]{end} < {key}:
         {s} = {m} + {one}
     else:
         {e} = {m}
@@ -70,11 +70,24 @@ while {lo} + {w} < {hi}:
 
 
 def search_lines(
-    fresh: Callable[[str], str], *, var: str, buffer: str, lo: str, hi: str, key: str, one: str
+    fresh: Callable[[str], str],
+    *,
+    var: str,
+    buffer: str,
+    lo: str,
+    hi: str,
+    key: str,
+    one: str,
+    cast: str,
 ) -> list[str]:
-    """Gallop from `lo`, then bisect: O(log(answer - lo)).  `key` is a name."""
+    """Gallop from `lo`, then bisect: O(log(answer - lo)).
+
+    `key` is a name; `cast` converts an element to the type of the key, "" if it has it.
+    """
     own = {short: fresh(stem) for short, stem in (("s", "first"), ("e", "last"), ("w", "step"), ("m", "mid"))}
-    return _SEARCH.format(**own, var=var, buffer=buffer, lo=lo, hi=hi, key=key, one=one).splitlines()
+    read, end = (f"{cast}(", ")") if cast else ("", "")
+    text = _SEARCH.format(**own, var=var, buffer=buffer, lo=lo, hi=hi, key=key, one=one, read=read, end=end)
+    return text.splitlines()
 
 
 def sort_lines(

@@ -1,4 +1,6 @@
-"""Names and element types of the buffers that hold a tensor, as Kernel IR sees them: index arrays unsigned, all arrays flat."""
+"""Names and element types of the buffers that hold a tensor, as Kernel IR sees them: index arrays unsigned, all
+arrays flat.
+"""
 
 from finchsched.algebra.dtypes import INT32, INT64, UINT8, UINT32, UINT64, DType
 from finchsched.ast.format import Level, TensorType

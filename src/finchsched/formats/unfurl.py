@@ -4,7 +4,7 @@ from finchsched.algebra.dtypes import BOOL, UINT64
 from finchsched.algebra.operators import operator
 from finchsched.ast.format import TensorType
 from finchsched.ast.kernel import ONE, ZERO, Apply, Buffer, Cast, If, KernelExpr, Load, Search, Seq, Set, Var
-from finchsched.ast.looplet import Child, Fill, Looplet, Lookup, Run, Spike, Stepper, Switch, Thunk
+from finchsched.ast.looplet import Child, Fill, Lookup, Looplet, Run, Spike, Stepper, Switch, Thunk
 from finchsched.ast.names import Names
 from finchsched.errors import FormatError
 from finchsched.formats.buffers import level_buffer
@@ -41,9 +41,7 @@ def workspace_count(tensor: str) -> Var:
     return Var(f"{tensor}_count", UINT64)
 
 
-def unfurl(
-    tensor: str, type_: TensorType, level: int, parent: KernelExpr, extent: KernelExpr, names: Names
-) -> Looplet:
+def unfurl(tensor: str, type_: TensorType, level: int, parent: KernelExpr, extent: KernelExpr, names: Names) -> Looplet:
     """The fiber at position `parent` of a level, for reading in rising order of coordinates."""
     match type_.levels[level]:
         case Dense():
@@ -69,7 +67,13 @@ def unfurl(
 
 
 def locate(
-    tensor: str, type_: TensorType, level: int, parent: KernelExpr, coordinate: KernelExpr, extent: KernelExpr, names: Names
+    tensor: str,
+    type_: TensorType,
+    level: int,
+    parent: KernelExpr,
+    coordinate: KernelExpr,
+    extent: KernelExpr,
+    names: Names,
 ) -> Looplet:
     """The fiber at position `parent` of a level, at one coordinate that is known already.
 

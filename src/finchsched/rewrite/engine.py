@@ -1,7 +1,8 @@
 """Strategies: where and how often rules are applied.  Deterministic, with explicit stacks and a budget.
 
-`Rewrite(r)` applies r at the root; `Chain` takes the first rule that applies; `PreWalk` goes parents first and descends into
-what a rule made; `PostWalk` goes children first and looks once at what a rule made; `Fixpoint` repeats until nothing applies.
+`Rewrite(r)` applies r at the root; `Chain` takes the first rule that applies; `PreWalk` goes parents first and
+descends into what a rule made; `PostWalk` goes children first and looks once at what a rule made; `Fixpoint` repeats
+until nothing applies.
 """
 
 from collections import Counter

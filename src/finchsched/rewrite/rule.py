@@ -31,7 +31,8 @@ class RuleContext:
 class Rewriter(Protocol):
     """Anything that maps a node to its replacement, or None where it does not apply."""
 
-    def __call__(self, node: Node, ctx: RuleContext) -> Node | None: ...
+    def __call__(self, node: Node, ctx: RuleContext, /) -> Node | None:
+        """The replacement, or None."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ nest R by dense:
             w[k] max= S[i, k]
         freeze w
         for k:
-            if i < k & (k != 3: int64):
+            if (i < k) & (k != 3: int64):
                 R[i] min= w[k] / to_float64(size(k)) - $v: float64 ~finite
 return S
 """
@@ -117,12 +117,12 @@ def test_blocks_keep_their_shape(body):
         assert parse_loop(print_loop(node), {}) == node
 
 
-def test_tensors_and_indices_may_be_called_like_words():
-    for word in ("for", "if", "var", "declare", "freeze", "pass", "block", "nest", "return", "input", "size", "inf", "min"):
-        tensor = Tensor(word, TensorType((levels.Dense(),), (0,), FLOAT64, Literal(0.0, FLOAT64)))
-        body = Loop(Index(word), Assign(Access(tensor, (Index(word),)), operator("min"), Access(tensor, (Index(word),))))
-        program = LoopProgram((), (Nest(tensor, "dense", body),), (tensor,))
-        assert parse_loop(print_loop(program), VOCABULARY) == program
+@pytest.mark.parametrize("word", "for if var declare freeze pass block nest return input scalar size inf min".split())
+def test_tensors_and_indices_may_be_called_like_words(word):
+    tensor = Tensor(word, TensorType((levels.Dense(),), (0,), FLOAT64, Literal(0.0, FLOAT64)))
+    access = Access(tensor, (Index(word),))
+    program = LoopProgram((), (Nest(tensor, "dense", Loop(Index(word), Assign(access, operator("min"), access))),), ())
+    assert parse_loop(print_loop(program), VOCABULARY) == program
 
 
 def test_free_scalars_of_a_fragment_are_declared():

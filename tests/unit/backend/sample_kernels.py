@@ -115,13 +115,24 @@ def sort(dtype: DType = INT64):
     return Kernel("sort_range", (), (keys, scratch), Seq((SortRange(keys, FIRST, LAST, scratch),)), False)
 
 
-def search():
-    """out[i] = first position of keys[i] in sorted[start:stop]."""
+def search(dtype=INT64):
+    """out[i] = first position of keys[i] in values[start:stop]."""
     scalars = (pos("start"), pos("stop"))
-    values, keys, out = Buffer("values", INT64, False), Buffer("keys", INT64, False), Buffer("out", UINT64, True)
+    values, keys, out = Buffer("values", dtype, False), Buffer("keys", UINT64, False), Buffer("out", UINT64, True)
     i, found = pos("i"), pos("found")
     body = Seq((Search(found, values, *scalars, Load(keys, i)), Store(out, i, found)))
     return Kernel("search", scalars, (values, keys, out), Seq((For(i, FIRST, LAST, body),)), False)
+
+
+def functions():
+    """out[k * n + i] = f_k(x[i]) for functions that are calls into the C library, and some that are not."""
+    x, out = Buffer("x", FLOAT64, False), Buffer("out", FLOAT64, True)
+    i, n = pos("i"), pos("n")
+    values = [call(name, Load(x, i)) for name in "exp log sin cos tanh sqrt floor sign".split()]
+    values += [call(name, Load(x, i), Const(0.7, FLOAT64)) for name in "pow mod floordiv min".split()]
+    places = [call("add", call("mul", n, Const(k, UINT64)), i) for k in range(len(values))]
+    body = Seq(tuple(Store(out, place, value) for place, value in zip(places, values, strict=True)))
+    return Kernel("functions", (n,), (x, out), Seq((For(i, FIRST, LAST, body),)), False)
 
 
 def random_csr(rows, columns, per_row, seed):

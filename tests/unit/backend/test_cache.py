@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from unit.backend import sample_kernels as sample
 
 from finchsched.backend import cache, emit, load, load_kernel
 from finchsched.backend.cache import KernelCache, cache_folder, open_cache
 from finchsched.errors import CacheFolderError
+from unit.backend import sample_kernels as sample
 
 TESTS, SRC = Path(__file__).parents[2], Path(__file__).parents[3] / "src"
 
@@ -35,10 +35,10 @@ print(len(compiled))
 """
 
 
-def start(name, *, seed="random"):
+def start(name, *, seed="random", script=LOAD):
     path = os.pathsep.join([str(SRC), str(TESTS)])
     env = {**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": seed}
-    return subprocess.Popen([sys.executable, "-c", LOAD, name], env=env, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen([sys.executable, "-c", script, name], env=env, stdout=subprocess.PIPE, text=True)
 
 
 def compilations(process):
@@ -73,6 +73,21 @@ def check(kernel):
     np.testing.assert_allclose(y, A @ x)
 
 
+CALL_C = """
+import sys
+import numpy as np
+from unit.backend import sample_kernels as sample
+from finchsched.backend import load, load_kernel
+compiled, original = [], load.compile_result
+load.compile_result = lambda *arguments: compiled.append(1) or original(*arguments)
+x, outs = np.linspace(0.1, 3, 5), [np.zeros(60), np.zeros(60)]
+for backend, out in zip(("numba", "python"), outs):
+    load_kernel(sample.functions(), backend=backend).call(0, 5, np.zeros(8, np.int64), 5, x, out)
+np.testing.assert_allclose(*outs, rtol=1e-14)
+print(len(compiled))
+"""
+
+
 def the_object(folder):
     (path,) = folder.glob("*.obj")
     return path
@@ -84,8 +99,13 @@ def test_a_second_process_does_not_compile(cache_dir):
     assert sorted(p.suffix for p in cache_dir.iterdir()) == [".obj", ".py"]
 
 
+def test_a_loaded_kernel_finds_the_c_library(cache_dir):
+    assert compilations(start("", script=CALL_C)) == 1
+    assert compilations(start("", script=CALL_C)) == 0
+
+
 def test_processes_at_once(cache_dir):
-    running = [start("together") for _ in range(4)]
+    running = [start("together") for _ in range(3)]
     for process in running:
         compilations(process)
     assert compilations(start("together")) == 0

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from unit.backend import sample_kernels as sample
-from unit.backend.sample_kernels import FIRST, LAST, call, pos
 
 from finchsched.algebra.dtypes import BOOL, FLOAT32, FLOAT64, INT64, UINT64
 from finchsched.ast.kernel import (
@@ -33,6 +31,8 @@ from finchsched.ast.kernel import (
 )
 from finchsched.backend import emit, load_kernel
 from finchsched.errors import LoweringError
+from unit.backend import sample_kernels as sample
+from unit.backend.sample_kernels import FIRST, LAST, call, pos
 
 X, Y, OUT = Buffer("x", FLOAT64, False), Buffer("y", FLOAT64, False), Buffer("out", FLOAT64, True)
 I, J = pos("i"), pos("j")
@@ -229,7 +229,7 @@ def test_constants_of_every_kind():
 @pytest.mark.parametrize(
     "make, message",
     [
-        (lambda: kernel(Set(I, call("add", I, Const(1, INT64)))), "argument of add is int64, expected uint64"),
+        (lambda: kernel(Set(I, call("add", Const(1, INT64), I))), "argument of add is uint64, expected int64"),
         (lambda: kernel(Store(OUT, Const(0, INT64), Load(X, ZERO))), "index of out is int64, expected uint64"),
         (lambda: kernel(Set(I, Load(X, ZERO))), "value of i is float64, expected uint64"),
         (lambda: kernel(Store(X, ZERO, Load(Y, ZERO))), "read-only"),

@@ -1,11 +1,11 @@
 """Which kernels may reassociate, and that the others do not."""
 
 import numpy as np
-from unit.backend import sample_kernels as sample
 
 from finchsched.backend import emit, load_kernel
 from finchsched.backend.fastmath import LICENCE, float_licence
 from finchsched.backend.numba_compiler import compile_result
+from unit.backend import sample_kernels as sample
 
 
 def test_licence():

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from unit.backend import sample_kernels as sample
 
-from finchsched.algebra.dtypes import FLOAT32, INT64, UINT32
+from finchsched.algebra.dtypes import FLOAT32, INT64, UINT32, UINT64
 from finchsched.backend import load_kernel
 from finchsched.errors import KernelError
 from finchsched.settings import config
+from unit.backend import sample_kernels as sample
 
 BACKENDS = ("numba", "python")
 
@@ -90,16 +90,17 @@ def test_sort_range_of_many_is_fast():
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_search(backend):
-    kernel = load_kernel(sample.search(), backend=backend)
+@pytest.mark.parametrize("dtype", [INT64, UINT32, UINT64])
+def test_search(backend, dtype):
+    kernel = load_kernel(sample.search(dtype), backend=backend)
     rng = np.random.default_rng(7)
     for n in (0, 1, 2, 3, 4, 7, 8, 33):
-        values = np.sort(rng.integers(-20, 20, n))
-        keys = np.array([-(2**63), *range(-22, 23), 2**63 - 1])
+        values = np.sort(rng.integers(0, 40, n)).astype(dtype.numpy)
+        keys = np.array([*range(42), 2**32, 2**64 - 1], np.uint64)
         for start, stop in {(0, n), (n // 2, n), (0, n // 2), (n // 3, n // 3)}:
             out = np.zeros(len(keys), np.uint64)
             kernel.call(0, len(keys), status_row(), start, stop, values, keys, out)
-            np.testing.assert_array_equal(out, start + np.searchsorted(values[start:stop], keys))
+            np.testing.assert_array_equal(out, start + np.searchsorted(values[start:stop].astype(np.uint64), keys))
 
 
 def test_the_settings_choose_the_backend():

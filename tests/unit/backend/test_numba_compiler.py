@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from unit.backend import sample_kernels as sample
 
 from finchsched.backend import emit, numba_compiler
 from finchsched.backend.emit import KernelSource
 from finchsched.backend.numba_compiler import compile_numba, compile_result, signature_text
+from unit.backend import sample_kernels as sample
 
 
 def product(function):
@@ -16,7 +16,7 @@ def product(function):
 
 
 def test_signature_text():
-    assert signature_text(sample.search()) == "uint64, uint64, int64[readonly], int64[readonly], uint64[]"
+    assert signature_text(sample.search()) == "uint64, uint64, int64[readonly], uint64[readonly], uint64[]"
 
 
 def test_the_short_pipeline_is_used(monkeypatch):
@@ -40,7 +40,7 @@ def test_the_public_interface_gives_the_same(monkeypatch):
 
 def test_a_kernel_that_would_allocate_is_refused():
     code = "import numpy as np\n\n\ndef dot(lo, hi, status, x, y, out):\n    out[np.uint64(0)] = np.empty(3)[0]\n"
-    with pytest.raises(Exception, match="(?i)nrt"):
+    with pytest.raises(Exception, match=r"empty"):
         compile_result(KernelSource("dot", code, code), sample.dot())
 
 
@@ -50,10 +50,10 @@ def test_it_runs_without_the_interpreter_lock():
 
 def test_older_llvm_gets_a_comparison(monkeypatch):
     from llvmlite import binding
-    from unit.backend.test_spelling import test_reductions_by_minimum_and_maximum as check
 
     from finchsched.algebra.dtypes import FLOAT64
     from finchsched.backend import intrinsics, load
+    from unit.backend.test_spelling import test_reductions_by_minimum_and_maximum as check
 
     monkeypatch.setattr(binding, "llvm_version_info", (15, 0, 0))
     monkeypatch.setattr(load, "_loaded", {})

@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 import pytest
-from unit.backend.sample_kernels import FIRST, LAST, call, pos
 
 from finchsched.algebra.dtypes import (
     BOOL,
@@ -21,6 +20,7 @@ from finchsched.algebra.operators import OPERATORS, apply, result_type
 from finchsched.ast.kernel import Buffer, Cast, Const, For, Kernel, Load, Seq, Set, Store, Var
 from finchsched.backend import load_kernel
 from finchsched.errors import DtypeError
+from unit.backend.sample_kernels import FIRST, LAST, call, pos
 
 ALL = (BOOL, INT32, INT64, UINT8, UINT32, UINT64, FLOAT32, FLOAT64)
 ROUNDED = ("exp", "log", "sin", "cos", "tanh", "pow")
@@ -41,7 +41,7 @@ def grid(dtype):
 def applicable(dtype):
     """(operator, type of the result) of all that take this type without a cast."""
     for op in OPERATORS.values():
-        if op.name.startswith("to_"):
+        if op.name.startswith("to_") or op.name == "repeat_mul":
             continue
         try:
             taken, result = result_type(op, *[dtype] * op.arity)
@@ -104,7 +104,20 @@ def compare(op, got, expected, what, x, y):
 
 def test_all_operators_are_covered():
     covered = {op.name for dtype in ALL for op, _ in applicable(dtype)}
-    assert covered == {name for name in OPERATORS if not name.startswith("to_")}
+    assert covered | {"repeat_mul"} == {name for name in OPERATORS if not name.startswith("to_")}
+
+
+@pytest.mark.parametrize("dtype", [INT64, UINT8, FLOAT32], ids=str)
+def test_repeated_products(dtype):
+    kernel = grid_kernel(dtype, [(OPERATORS["repeat_mul"], dtype)])
+    y = np.array([0, 1, 2, 3, 5, 9, 70], dtype.numpy)
+    for value in (0, 1, 3, 251):
+        x = np.full(7, value, dtype.numpy)
+        for backend in ("numba", "python"):
+            out, truth = np.zeros(7, dtype.numpy), np.zeros(1, bool)
+            run(kernel, backend, 0, 7, np.zeros(8, np.int64), 7, x, y, np.zeros(7, bool), out, truth)
+            expected = apply(OPERATORS["repeat_mul"], x, y)
+            np.testing.assert_allclose(out, expected, rtol=1e-6 if dtype.is_float else 0)
 
 
 def test_casts():

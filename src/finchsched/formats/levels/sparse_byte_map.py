@@ -1,4 +1,6 @@
-"""The SparseByteMap level: a dense row with a byte per coordinate and a list of the touched ones; used for workspaces."""
+"""The SparseByteMap level: a dense row with a byte per coordinate and a list of the touched ones; used for
+workspaces.
+"""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -13,8 +15,8 @@ __all__ = ["SparseByteMap"]
 class SparseByteMap(Level):
     """One fiber over a whole axis that is written in any order and read back in rising order.
 
-    Buffers: `tbl[extent]` (uint8: 1 where touched), `crd[extent]` (touched coordinates, `count` of them, sorted by freezing),
-    `tmp[extent]` (scratch of the sort).  The child of coordinate c has position c.
+    Buffers: `tbl[extent]` (uint8: 1 where touched), `crd[extent]` (touched coordinates, `count` of them, sorted by
+    freezing), `tmp[extent]` (scratch of the sort).  The child of coordinate c has position c.
     """
 
     crd: DType = UINT32

@@ -13,9 +13,9 @@ __all__ = ["SparseList"]
 class SparseList(Level):
     """A sorted list of coordinates per fiber: the compressed level of CSR, CSC, DCSR and CSF.
 
-    Buffers: `pos[nfibers + 1]`, not decreasing, `pos[0] == 0`; `crd[pos[nfibers]]`, zero-based, strictly rising inside a
-    fiber.  The fiber at position q has children at positions `pos[q] .. pos[q + 1]`, half open.  `pos` and `crd` are the
-    element types of the two buffers (int32 or int64, independent of each other).
+    Buffers: `pos[nfibers + 1]`, not decreasing, `pos[0] == 0`; `crd[pos[nfibers]]`, zero-based, strictly rising
+    inside a fiber.  The fiber at position q has children at positions `pos[q] .. pos[q + 1]`, half open.  `pos` and
+    `crd` are the element types of the two buffers (int32 or int64, independent of each other).
     """
 
     pos: DType = INT64

@@ -5,10 +5,11 @@
     S[i] := Reformat(SparseList[int64,int64](Element(0.0: float64)), y[i], drop_fill)
     R[i] := MapJoin(add, x[i], S[i])
 
-A Reformat under nothing but Relabels, permutations and other Reformats moves up to the root first, its `perm` following the
-axes, so that no copy is made for it.
+A Reformat under nothing but Relabels, permutations and other Reformats moves up to the root first, its `perm`
+following the axes, so that no copy is made for it.
 
-Needs: no Subquery.  Keeps: expression trees, the order of evaluation.  The alias of a new query has the Reformat's type.
+Needs: no Subquery.  Keeps: expression trees, the order of evaluation.  The alias of a new query has the Reformat's
+type.
 
 Source: `isolate_reformats` and `propagate_into_reformats` of Finch's logical compiler.
 """
@@ -18,7 +19,7 @@ from finchsched.ast.logic import LogicExpr, Plan, Query, Reformat, Relabel, Reor
 from finchsched.ast.names import Names
 from finchsched.ast.node import Node
 from finchsched.passes.logic.own_query import own_query
-from finchsched.passes.logic.query_root import operands, with_fields, with_operands
+from finchsched.passes.logic.query_root import transform, with_fields
 from finchsched.rewrite import Chain, PostWalk, RuleContext, rewrite, rule
 
 __all__ = ["isolate_reformats"]
@@ -69,3 +70,14 @@ def isolate_reformats(plan: Plan, ctx: RuleContext) -> Plan:
             rhs = _isolate(rhs, ctx.names, bodies)
         bodies.append(query if rhs == query.rhs else query.replace(rhs=rhs))
     return plan if tuple(bodies) == plan.bodies else Plan(tuple(bodies), plan.result)
+
+
+def _isolate(root: LogicExpr, names: Names, bodies: list[Query]) -> LogicExpr:
+    def change(node: LogicExpr) -> LogicExpr:
+        if not isinstance(node, Reformat):
+            return node
+        query, table = own_query(node, fields(node), names)
+        bodies.append(query)
+        return table
+
+    return transform(root, change)

@@ -5,8 +5,8 @@
     S[i] := MapJoin(mul, x[i], x[i])
     R[i] := MapJoin(add, S[i], S[i])
 
-Needs: a valid plan, so that one alias has one right-hand side.  Keeps: the order of evaluation, every type.  Time and memory
-are linear in the number of distinct nodes, however often a Subquery stands in the tree.
+Needs: a valid plan, so that one alias has one right-hand side.  Keeps: the order of evaluation, every type.  Time and
+memory are linear in the number of distinct nodes, however often a Subquery stands in the tree.
 
 Source: `lift_subqueries` of Finch's logical compiler.
 """

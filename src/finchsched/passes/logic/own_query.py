@@ -15,8 +15,8 @@ __all__ = ["own_query", "provisional_type"]
 def own_query(expr: LogicExpr, order: tuple[Field, ...], names: Names) -> tuple[Query, Table]:
     """A query that makes `expr` under a fresh alias with the axes `order`, and the Table that reads it.
 
-    The alias of a Reformat has the type that it asks for; of anything else the provisional one.  `order` has all fields
-    of `expr`; more are axes along which it is repeated.
+    The alias of a Reformat has the type that it asks for; of anything else the provisional one.  `order` has all
+    fields of `expr`; more are axes along which it is repeated.
     """
     name = names.fresh("S")
     if isinstance(expr, Reformat):
@@ -29,11 +29,11 @@ def own_query(expr: LogicExpr, order: tuple[Field, ...], names: Names) -> tuple[
 def provisional_type(expr: LogicExpr, rank: int) -> TensorType:
     """All-Dense, in the order of the fields, with the element type and the fill of `expr`.
 
-    A fill that differs from place to place (`A[i] + i`) is no scalar.  Zero stands for it: any fill is right, since every
-    entry that differs from the fill is stored.
+    A fill that differs from place to place (`A[i] + i`) is no scalar.  Zero stands for it: any fill is right, since
+    every entry that differs from the fill is stored.
     """
     for node in reversed(subexpressions(expr)):
-        fields(node), dtype(node), fill(node)  # noqa: B018  # found from below, so that no question recurses far
+        fields(node), dtype(node), fill(node)  # found from below, so that no question recurses far
     found: Node = fill(expr)
     element = dtype(expr)
     coordinates = {f"index_{n.field.name}" for n in subexpressions(expr) if isinstance(n, Coordinate)}

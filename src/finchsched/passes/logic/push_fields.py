@@ -4,21 +4,21 @@
       ->
     R[a] := Reorder(Aggregate(add, 0.0: float64, MapJoin(mul, A[a, l], x[l]), [l]), [a])
 
-A field that a Reorder leaves out has extent 1: below, it becomes the coordinate 0.  A field that a Reorder adds is kept at
-the root only, because maps repeat by field; an Aggregate over such a field reads it from a query of its own.
+A field that a Reorder leaves out has extent 1: below, it becomes the coordinate 0.  A field that a Reorder adds is
+kept at the root only, because maps repeat by field; an Aggregate over such a field reads it from a query of its own.
 
-Needs: no Subquery (`lift_subqueries`), no Reformat but at the root (`isolate_reformats`); RewriteError otherwise.  A field
-whose extent no table of its query gives is known by its name, also after a Relabel.  Keeps: expression trees, all aliases
-and types; bound fields get fresh names only where one would be captured.
+Needs: no Subquery (`lift_subqueries`), no Reformat but at the root (`isolate_reformats`); RewriteError otherwise.  A
+field whose extent no table of its query gives is known by its name, also after a Relabel.  Keeps: expression trees,
+all aliases and types; bound fields get fresh names only where one would be captured.
 
 Source: `push_fields` of Finch's logical compiler.
 """
 
 from finchsched.ast.facts import fields
-from finchsched.ast.logic import Aggregate, Field, LogicExpr, Plan, Query, Reformat, Reorder
+from finchsched.ast.logic import Aggregate, LogicExpr, Plan, Query, Reformat, Reorder
 from finchsched.ast.names import Names
 from finchsched.passes.logic.own_query import own_query
-from finchsched.passes.logic.query_root import operands, with_fields, with_operands
+from finchsched.passes.logic.query_root import transform, with_fields
 from finchsched.passes.logic.substitute_fields import substitute_fields
 from finchsched.rewrite.rule import RuleContext
 
@@ -45,26 +45,13 @@ def _push(expr: LogicExpr, names: Names, bodies: list[Query]) -> LogicExpr:
 
 
 def _materialize_repetition(root: LogicExpr, names: Names, bodies: list[Query]) -> LogicExpr:
-    """Aggregate(f, x, I)  ->  S := Reorder(x, fields of x and I);  Aggregate(f, S, I)   where x does not have all of I"""
-    results: list[LogicExpr] = []
-    stack: list[tuple[LogicExpr, bool]] = [(root, False)]
-    while stack:
-        node, ready = stack.pop()
-        if not ready:
-            stack.append((node, True))
-            stack.extend((arg, False) for arg in reversed(operands(node)))
-            continue
-        start = len(results) - len(operands(node))
-        node = with_operands(node, results[start:])
-        del results[start:]
-        if isinstance(node, Aggregate) and any(f not in fields(node.arg) for f in node.over):
-            query, table = own_query(node.arg, _with_repeated(node), names)
-            bodies.append(query)
-            node = node.replace(arg=table)
-        fields(node)
-        results.append(node)
-    return results[0]
+    """Aggregate(f, x, I)  ->  S := Reorder(x, fields of x and I);  Aggregate(f, S, I)      where x lacks some of I"""
 
+    def change(node: LogicExpr) -> LogicExpr:
+        if not isinstance(node, Aggregate) or all(f in fields(node.arg) for f in node.over):
+            return node
+        query, table = own_query(node.arg, tuple(dict.fromkeys(fields(node.arg) + node.over)), names)
+        bodies.append(query)
+        return node.replace(arg=table)
 
-def _with_repeated(node: Aggregate) -> tuple[Field, ...]:
-    return tuple(dict.fromkeys(fields(node.arg) + node.over))
+    return transform(root, change)

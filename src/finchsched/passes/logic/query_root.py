@@ -1,13 +1,14 @@
 """A query's right-hand side, taken apart at its root: `[Reformat(type, ·)] (Reorder(core, order))`."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from finchsched.ast.facts import fields
 from finchsched.ast.logic import (
     Aggregate,
     Alias,
+    Coordinate,
     Field,
     LogicExpr,
     MapJoin,
@@ -27,9 +28,11 @@ __all__ = [
     "Root",
     "all_names",
     "count_uses",
+    "named_fields",
     "operands",
     "result_names",
     "subexpressions",
+    "transform",
     "with_core",
     "with_fields",
     "with_operands",
@@ -91,6 +94,43 @@ def subexpressions(expr: LogicExpr) -> list[LogicExpr]:
         found.append(here)
         stack.extend(reversed(operands(here)))
     return found
+
+
+def transform(root: LogicExpr, change: Callable[[LogicExpr], LogicExpr]) -> LogicExpr:
+    """`change` applied to every subexpression, operands first, left to right, without recursion.
+
+    Facts `fields` of all that `change` is given and gives are found on the way, so that asking for them never
+    recurses far.
+    """
+    results: list[LogicExpr] = []
+    stack: list[tuple[LogicExpr, bool]] = [(root, False)]
+    while stack:
+        node, ready = stack.pop()
+        if not ready:
+            stack.append((node, True))
+            stack.extend((arg, False) for arg in reversed(operands(node)))
+            continue
+        start = len(results) - len(operands(node))
+        built = with_operands(node, results[start:])
+        del results[start:]
+        fields(built)
+        changed = change(built)
+        fields(changed)
+        results.append(changed)
+    return results[0]
+
+
+def named_fields(expr: LogicExpr) -> tuple[Field, ...]:
+    """The fields that an expression names itself, not through its operands."""
+    match expr:
+        case Coordinate(field):
+            return (field,)
+        case Table(_, index):
+            return tuple(i for i in index if isinstance(i, Field))
+        case Aggregate(_, _, _, found) | Reorder(_, found) | Relabel(_, found):
+            return found
+        case _:
+            return ()
 
 
 def with_fields(expr: LogicExpr) -> LogicExpr:

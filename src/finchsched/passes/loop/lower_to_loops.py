@@ -12,9 +12,9 @@
             for j:
                 C[i, j] = w[j]
 
-Needs: every query has a loop order, every alias its final type, every access is concordant.  The way a target is written
-follows from its type and the loop order (`choose_assembly`).  A producer fused by scope becomes a scalar defined in the
-innermost scope of its consumer, which needs no law.
+Needs: every query has a loop order, every alias its final type, every access is concordant.  The way a target is
+written follows from its type and the loop order (`choose_assembly`).  A producer fused by scope becomes a scalar
+defined in the innermost scope of its consumer, which needs no law.
 """
 
 from finchsched.algebra.operators import identity, operator
@@ -39,7 +39,6 @@ from finchsched.ast.node import walk
 from finchsched.ast.scalar import Call, Literal
 from finchsched.errors import LoweringError
 from finchsched.formats.levels import Dense, SparseByteMap, SparseList
-
 from finchsched.passes.loop.query_form import QueryForm, query_form, tensor_of
 from finchsched.passes.lower.pattern import pattern_source
 
@@ -90,7 +89,9 @@ def assembly_of(form: QueryForm, type_: TensorType, order: tuple[str, ...]) -> s
     if _is_rotation(form, type_, storage, order):
         return "scatter"
     names = ", ".join(order)
-    raise LoweringError(f"{form.alias.name}: loops in the order {names} cannot write storage order {', '.join(storage)}")
+    raise LoweringError(
+        f"{form.alias.name}: loops in the order {names} cannot write storage order {', '.join(storage)}"
+    )
 
 
 def _is_rotation(form: QueryForm, type_: TensorType, storage: tuple[str, ...], order: tuple[str, ...]) -> bool:

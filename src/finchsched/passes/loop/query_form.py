@@ -1,7 +1,8 @@
-"""A normalized Logic query, taken apart for the loops to come: target, reduction, expression, and producers fused by scope.
+"""A normalized Logic query, taken apart for the loops to come: target, reduction, expression, and producers fused by
+scope.
 
-    S[i, j] := Reorder(MapJoin(mul, A[i, j], Aggregate(add, 0, MapJoin(mul, X[i, k], Y[j, k]), [k])), [i, j])
-      ->  target S[i, j];  expression A[i, j] * s;  producer  s = add over k of X[i, k] * Y[j, k]
+S[i, j] := Reorder(MapJoin(mul, A[i, j], Aggregate(add, 0, MapJoin(mul, X[i, k], Y[j, k]), [k])), [i, j])
+  ->  target S[i, j];  expression A[i, j] * s;  producer  s = add over k of X[i, k] * Y[j, k]
 """
 
 from dataclasses import dataclass
@@ -21,9 +22,9 @@ from finchsched.ast.logic import (
     Slot,
     Table,
 )
-from finchsched.ast.loop import Access, Index, Scalar, Tensor
+from finchsched.ast.loop import Access, Index, LoopExpr, Scalar, Tensor
 from finchsched.ast.node import Node, walk
-from finchsched.ast.scalar import Call, Literal
+from finchsched.ast.scalar import Call, Literal, Value
 from finchsched.errors import LoweringError
 
 __all__ = ["Producer", "QueryForm", "query_form", "storage_names", "tensor_of"]
@@ -36,7 +37,7 @@ class Producer:
     scalar: Scalar
     op: Operator
     init: Literal
-    expr: Node
+    expr: LoopExpr
     over: tuple[str, ...]
 
 
@@ -52,7 +53,7 @@ class QueryForm:
     op: Operator | None
     init: Literal | None
     over: tuple[str, ...]
-    expr: Node
+    expr: LoopExpr
     producers: tuple[Producer, ...]
     given: TensorType | None
     drop_fill: bool
@@ -103,7 +104,7 @@ def query_form(query: Query) -> QueryForm:
     return QueryForm(query.alias, index, None, None, (), expr, tuple(producers), given, drop_fill)
 
 
-def _expression(expr: LogicExpr, stem: str, producers: list[Producer]) -> Node:
+def _expression(expr: LogicExpr, stem: str, producers: list[Producer]) -> LoopExpr:
     match expr:
         case Table(tensor, index):
             return Access(tensor_of(tensor), tuple(Index(i.name) if isinstance(i, Field) else i for i in index))
@@ -122,9 +123,7 @@ def _expression(expr: LogicExpr, stem: str, producers: list[Producer]) -> Node:
             scalar = Scalar(f"{stem}_s{len(producers)}", init.dtype)
             producers.append(Producer(scalar, op, init, inner, tuple(f.name for f in over)))
             return scalar
-        case Literal() | Call():
-            return expr
-        case _ if not isinstance(expr, Reorder | Reformat):
+        case Literal() | Value():
             return expr
         case _:
             raise LoweringError(f"{type(expr).__name__} inside a query that should be in normal form")

@@ -1,12 +1,12 @@
 """Upper bounds on how many coordinates a nest appends to each level of its target, from the sizes of its operands."""
 
-from finchsched.ast.format import storage_order
+from finchsched.ast.format import is_sparse, storage_order
 from finchsched.ast.loop import Access, Assign, Index, Nest, Scalar
 from finchsched.ast.node import Node, walk
 from finchsched.ast.scalar import Call
 from finchsched.passes.lower.pattern import target_assign
 from finchsched.passes.lower.signature import Bound, Entries, Extent, Least, Product, Total
-from finchsched.passes.lower.structural import Simplifier, Structural
+from finchsched.passes.lower.structural import Simplifier, Structural, accesses, is_empty
 
 __all__ = ["is_linear", "room_bound"]
 
@@ -14,9 +14,9 @@ __all__ = ["is_linear", "room_bound"]
 def room_bound(nest: Nest, simplifier: Simplifier, level: int) -> Bound | None:
     """A bound on the coordinates of a sparse level of the target, or None for a dense level.
 
-    It is the number of distinct tuples of the target's first indices at which the right-hand side can be stored: for an
-    operand, the entries of its deepest level among those indices times the extents it does not have; the smallest of several
-    operands where each absorbs, their sum elsewhere.
+    It is the number of distinct tuples of the target's first indices at which the right-hand side can be stored: for
+    an operand, the entries of its deepest level among those indices times the extents it does not have; the smallest
+    of several operands where each absorbs, their sum elsewhere.
     """
     type_ = nest.target.type
     if type_.levels[level].stores_all:
@@ -25,17 +25,21 @@ def room_bound(nest: Nest, simplifier: Simplifier, level: int) -> Bound | None:
     assert isinstance(assign.target, Access)
     wanted = tuple(i.name for i in storage_order(type_, assign.target.index)[: level + 1] if isinstance(i, Index))
     full = Product(tuple(Extent(name) for name in wanted))
-    source = _workspace_source(nest, assign)
-    return Least((full, _entries(source, wanted, simplifier, full)))
+    source = _source(nest, assign)
+    nothing: dict[Node, Node] = {
+        a: Structural(a.tensor.type.fill) for a in accesses(source.rhs) if is_sparse(a.tensor.type)
+    }
+    if not nothing or not is_empty(simplifier.stmt(source, nothing)):
+        return full
+    return Least((full, _entries(source.rhs, wanted, simplifier, full)))
 
 
-def _workspace_source(nest: Nest, assign: Assign) -> Node:
-    """The expression whose stored coordinates the target gets: through a workspace, what the workspace collects."""
-    if isinstance(assign.rhs, Access):
-        for node in walk(nest.body):
-            if isinstance(node, Assign) and node.target == assign.rhs:
-                return node.rhs
-    return assign.rhs
+def _source(nest: Nest, assign: Assign) -> Assign:
+    """The assignment whose stored coordinates the target gets: through a workspace, the one that collects there."""
+    for node in walk(nest.body):
+        if isinstance(node, Assign) and node.target == assign.rhs:
+            return node
+    return assign
 
 
 def _entries(expr: Node, wanted: tuple[str, ...], simplifier: Simplifier, full: Bound) -> Bound:
@@ -77,7 +81,9 @@ def _carries(expr: Node) -> bool:
 
 
 def is_linear(bound: Bound) -> bool:
-    """Whether a bound is at most a sum of operands' entries and single extents, so that allocating it is never absurd."""
+    """Whether a bound is at most a sum of operands' entries and single extents, so that allocating it is never
+    absurd.
+    """
     match bound:
         case Extent() | Entries():
             return True

@@ -1,26 +1,29 @@
 """From looplets to loops: one function per kind of looplet, tried in Finch's order of priority.
 
-A `Region` is a part of one loop together with what each access looks like there.  Lowering a region picks the looplet of
-highest priority (Thunk, Switch, Run, Sequence, Stepper, Lookup), splits or enters the region accordingly and recurs; regions
-whose body simplifies to nothing leave no code behind.
+A `Region` is a part of one loop together with what each access looks like there.  Lowering a region picks the looplet
+of highest priority (Thunk, Switch, Run, Sequence, Stepper, Lookup), splits or enters the region accordingly and
+recurs; regions whose body simplifies to nothing leave no code behind.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from finchsched.algebra.dtypes import UINT64
 from finchsched.ast.kernel import ONE, Cast, For, KernelExpr, KernelStmt, Load, Search, Seq, Set, Var, While
-from finchsched.ast.looplet import Child, Fill, Looplet, Lookup, Run, Sequence, Stepper, Switch, Thunk
 from finchsched.ast.loop import Stmt
+from finchsched.ast.looplet import Child, Fill, Lookup, Looplet, Run, Sequence, Stepper, Switch, Thunk
 from finchsched.ast.names import Names
 from finchsched.ast.node import Node, walk
 from finchsched.formats.unfurl import plus
 from finchsched.passes.lower.kernel_terms import advance, both, clamp, equal, less, when
-from finchsched.passes.lower.structural import is_empty
+from finchsched.passes.lower.structural import EMPTY, is_empty
+from finchsched.rewrite import PostWalk, rewrite
 
 __all__ = ["Leaves", "Region", "Surroundings", "lower_region"]
+
+N = TypeVar("N", bound=Node)
 
 Leaves = dict[Node, Looplet]
 """What each access (or mask condition) is at one coordinate: Fill, Child or Truth."""
@@ -30,8 +33,8 @@ Leaves = dict[Node, Looplet]
 class Region:
     """Coordinates `lo .. hi` of one loop.
 
-    looplets: what each access that follows this loop looks like here.  whole: the region is known to contain every coordinate
-    of its fibers.  covering: every coordinate of the loop so far, and of the loops around it, is reached.
+    looplets: what each access that follows this loop looks like here.  whole: the region is known to contain every
+    coordinate of its fibers.  covering: every coordinate of the loop so far, and of the loops around it, is reached.
     """
 
     index: str
@@ -154,33 +157,30 @@ def _leaves_at(looplets: Leaves, coordinate: KernelExpr) -> Leaves:
     return leaves
 
 
-def _fill_hole(expr: KernelExpr, hole: Var, value: KernelExpr) -> KernelExpr:
-    if expr == hole:
-        return value
-    args = getattr(expr, "args", None)
-    if args is None:
-        return expr
-    return expr.replace(args=tuple(_fill_hole(arg, hole, value) for arg in args))
+def _fill_hole(looplet: N, hole: Var, value: KernelExpr) -> N:
+    """A looplet or expression with a variable replaced."""
+    return rewrite(looplet, PostWalk(lambda node, _: value if node == hole else None))
 
 
 @dataclass(slots=True)
 class _Merge:
     """Co-iteration of steppers: the next coordinate is the smallest one, and those that stand on it advance.
 
-    One stepper is a plain loop over positions; two are a three-way branch; more are a decision tree.  Gaps between stored
-    coordinates get code only if the body does something there.
+    One stepper is a plain loop over positions; two are a three-way branch; more are a decision tree.  Gaps between
+    stored coordinates get code only if the body does something there.
     """
 
     around: Surroundings
     region: Region
     steppers: dict[Node, Stepper]
     cursor: Var | None = None
+    gap: Stmt = EMPTY
 
     def lower(self) -> list[KernelStmt]:
         """All loops of the merge, with the trailing gap."""
         out: list[KernelStmt] = []
-        gap = self.around.body_given(self.region, {key: Fill() for key in self.steppers})
-        if not is_empty(gap):
+        self.gap = self.around.body_given(self.region, {key: Fill() for key in self.steppers})
+        if not is_empty(self.gap):
             self.cursor = Var(self.around.names.fresh(f"{self.region.index}_next"), UINT64)
             out.append(Set(self.cursor, self.region.lo))
         out += self._merge(tuple(self.steppers))
@@ -190,17 +190,19 @@ class _Merge:
         if self.cursor is None:
             return []
         rest = {k: v for k, v in self.region.looplets.items() if k not in self.steppers}
-        body = self.around.body_given(self.region, {key: Fill() for key in self.steppers})
-        return lower_region(
-            self.around, replace(self.region, lo=self.cursor, hi=stop, looplets=rest, body=body, whole=False)
-        )
+        part = replace(self.region, lo=self.cursor, hi=stop, looplets=rest, body=self.gap, whole=False)
+        return lower_region(self.around, part)
 
-    def _point(self, present: tuple[Node, ...], coordinate: Var) -> list[KernelStmt]:
-        """The gap before a coordinate and the body at it, where only `present` stand on it."""
+    def _point(self, present: tuple[Node, ...], coordinate: Var, at: Var | None = None) -> list[KernelStmt]:
+        """The gap before a coordinate and the body at it, where only `present` stand on it.
+
+        `at`: the loop variable that takes the place of the only stepper's own.
+        """
         leaves: Leaves = {}
         for key, looplet in self.region.looplets.items():
             if key in present:
-                leaves[key] = self.steppers[key].chunk.tail
+                tail, own = self.steppers[key].chunk.tail, self.steppers[key].var
+                leaves[key] = tail if at is None else _fill_hole(tail, own, at)
             elif key in self.steppers:
                 leaves[key] = Fill()
             else:
@@ -212,10 +214,9 @@ class _Merge:
         return out
 
     def _has_body(self, present: tuple[Node, ...]) -> bool:
-        if self.cursor is not None:
-            return True
+        """Whether something else happens where only `present` stand than in a gap."""
         absent: Leaves = {key: Fill() for key in self.steppers if key not in present}
-        return not is_empty(self.around.body_given(self.region, absent))
+        return self.around.body_given(self.region, absent) != self.gap
 
     def _any_body(self, alive: tuple[Node, ...]) -> bool:
         return any(self._has_body(p) for n in range(1, len(alive) + 1) for p in combinations(alive, n))
@@ -225,7 +226,9 @@ class _Merge:
             return []
         if len(alive) == 1:
             return self._single(alive[0])
-        coordinates = {key: Var(self.around.names.fresh(f"{self.region.index}_{n}"), UINT64) for n, key in enumerate(alive)}
+        coordinates = {
+            key: Var(self.around.names.fresh(f"{self.region.index}_{n}"), UINT64) for n, key in enumerate(alive)
+        }
         body: list[KernelStmt] = [Set(coordinates[key], self._coordinate(key)) for key in alive]
         body += self._two_way(alive, coordinates) if len(alive) == 2 else self._many_way(alive, coordinates)
         running = both([less(self.steppers[key].var, self.steppers[key].end) for key in alive])
@@ -238,8 +241,10 @@ class _Merge:
     def _single(self, key: Node) -> list[KernelStmt]:
         stepper = self.steppers[key]
         coordinate = Var(self.around.names.fresh(self.region.index), UINT64)
-        body: list[KernelStmt] = [Set(coordinate, self._coordinate(key)), *self._point((key,), coordinate)]
-        return [For(stepper.var, stepper.var, stepper.end, Seq(tuple(body)))]
+        at = Var(self.around.names.fresh(f"{stepper.var.name}_at"), UINT64)
+        body: list[KernelStmt] = [Set(coordinate, Cast(Load(stepper.stop, at), UINT64))]
+        body += self._point((key,), coordinate, at)
+        return [For(at, stepper.var, stepper.end, Seq(tuple(body)))]
 
     def _two_way(self, alive: tuple[Node, ...], at: dict[Node, Var]) -> list[KernelStmt]:
         a, b = alive
@@ -263,7 +268,12 @@ class _Merge:
         return out
 
     def _decide(
-        self, undecided: tuple[Node, ...], present: tuple[Node, ...], alive: tuple[Node, ...], at: dict[Node, Var], smallest: Var
+        self,
+        undecided: tuple[Node, ...],
+        present: tuple[Node, ...],
+        alive: tuple[Node, ...],
+        at: dict[Node, Var],
+        smallest: Var,
     ) -> list[KernelStmt]:
         """A decision tree over which steppers stand on the smallest coordinate."""
         if not undecided:

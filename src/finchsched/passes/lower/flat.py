@@ -1,6 +1,8 @@
-"""When a nest needs only the stored values of one tensor, in storage order: then one flat loop over its values does it."""
+"""When a nest needs only the stored values of one tensor, in storage order: then one flat loop over its values does
+it.
+"""
 
-from finchsched.ast.format import storage_order
+from finchsched.ast.format import is_sparse, storage_order
 from finchsched.ast.loop import Access, Assign, Block, Index, Loop, Stmt
 from finchsched.ast.node import Node, walk
 from finchsched.formats.levels import SparseList
@@ -11,10 +13,12 @@ __all__ = ["flat_plan"]
 
 
 def flat_plan(stmt: Loop, target: Target, simplifier: Simplifier) -> tuple[Access, Stmt, str] | None:
-    """(the operand, the loop body, the last index if its coordinate is needed or "") for a nest that can run flat, or None.
+    """(the operand, the loop body, the last index if its coordinate is needed or "") for a nest that can run flat, or
+    None.
 
-    The loops must be exactly the operand's indices in storage order; the body assignments that vanish where the operand is
-    structural and mention no index, except that a column (the operand's last index) may address the target.
+    The loops must be exactly the operand's indices in storage order; the body assignments that vanish where the
+    operand is structural and mention no index, except that a column (the operand's last index) may address the
+    target.
     """
     loops, body = _perfect_nest(stmt)
     assigns = body.body if isinstance(body, Block) else (body,)
@@ -27,9 +31,9 @@ def flat_plan(stmt: Loop, target: Target, simplifier: Simplifier) -> tuple[Acces
     storage = storage_order(access.tensor.type, access.index)
     if storage != tuple(Index(name) for name in loops) or len(set(loops)) != len(loops):
         return None
-    if not is_empty(simplifier.stmt(body, {access: Structural(access.tensor.type.fill)})):
-        if any(not level.stores_all for level in access.tensor.type.levels):
-            return None
+    vanishes = is_empty(simplifier.stmt(body, {access: Structural(access.tensor.type.fill)}))
+    if not vanishes and is_sparse(access.tensor.type):
+        return None
     if any(_mentions_index(s.rhs) for s in assigns if isinstance(s, Assign)):
         return None
     last = _needed_column(target, access, loops)

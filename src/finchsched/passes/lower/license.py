@@ -1,7 +1,8 @@
-"""May the backend reassociate and contract the floating point operations of a kernel?  Only if every one of them may be.
+"""May the backend reassociate and contract the floating point operations of a kernel?  Only if every one of them may
+be.
 
-Under "algebra" a contraction (a sum of products of operands) is licensed; under "sum" a plain sum is; under "strict" nothing.
-A kernel with any other floating point operation keeps the order it was written in.
+Under "algebra" a contraction (a sum of products of operands) is licensed; under "sum" a plain sum is; under "strict"
+nothing. A kernel with any other floating point operation keeps the order it was written in.
 """
 
 from finchsched.ast.loop import Access, Assign, Define, Index, Nest, Scalar

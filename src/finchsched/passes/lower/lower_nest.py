@@ -6,13 +6,14 @@
                 y[i] add= A[i, j] * x[j]        acc = acc + val[p] * x[crd[p]]
                                             y[i] = acc
 
-The outermost loop is taken first: every access that follows it is unfurled, `coiterate` turns the looplets into loops, and the
-body is lowered at each coordinate with what is known there.  Needs a concordant nest.  After Ahrens et al., "Looplets" (2023).
+The outermost loop is taken first: every access that follows it is unfurled, `coiterate` turns the looplets into
+loops, and the body is lowered at each coordinate with what is known there.  Needs a concordant nest.  After Ahrens et
+al., "Looplets" (2023).
 """
 
 from collections.abc import Iterator
 
-from finchsched.algebra.dtypes import INT64, UINT64, DType
+from finchsched.algebra.dtypes import INT64, UINT64
 from finchsched.algebra.operators import Operator, identity, operator, result_type
 from finchsched.ast.format import storage_order
 from finchsched.ast.kernel import (
@@ -28,47 +29,64 @@ from finchsched.ast.kernel import (
     KernelExpr,
     KernelStmt,
     Load,
-    Memset,
     Seq,
     Set,
     SortRange,
     Store,
     Var,
-    While,
-    dtype_of,
 )
-from finchsched.ast.kernel import Apply as KernelApply
 from finchsched.ast.kernel import For as KernelFor
-from finchsched.ast.kernel import If as KernelIf
-from finchsched.ast.looplet import Child, Fill, Looplet, Lookup, Phase, Run, Sequence, Stepper, Switch, Thunk, Truth
-from finchsched.ast.loop import Access, Assign, Block, Declare, Define, Freeze, If, Index, Loop, Nest, Scalar, Stmt, Tensor
+from finchsched.ast.loop import (
+    Access,
+    Assign,
+    Block,
+    Declare,
+    Define,
+    Freeze,
+    If,
+    Index,
+    Loop,
+    Nest,
+    Scalar,
+    Stmt,
+    Tensor,
+)
+from finchsched.ast.looplet import Child, Fill, Lookup, Looplet, Run, Sequence, Stepper, Switch, Thunk, Truth
 from finchsched.ast.names import Names
 from finchsched.ast.node import Node, walk
-from finchsched.ast.scalar import Call, Literal, Size, Value
+from finchsched.ast.scalar import Call, Literal, Value
 from finchsched.errors import LoweringError
 from finchsched.formats.buffers import level_buffer, value_buffer
-from finchsched.formats.levels import Dense, SparseByteMap
 from finchsched.formats.unfurl import HOLE, locate, plus, unfurl, workspace_count
 from finchsched.passes.lower.bounds import is_linear, room_bound
 from finchsched.passes.lower.coiterate import Leaves, Region, lower_region
+from finchsched.passes.lower.expressions import Coords, Env, Scope, lower_expr
 from finchsched.passes.lower.flat import flat_plan
-from finchsched.passes.lower.kernel_terms import advance, binary, both, cast, equal, index_as_value, less, when
+from finchsched.passes.lower.kernel_terms import advance, binary, cast, equal, when
 from finchsched.passes.lower.license import licensed
+from finchsched.passes.lower.masks import mask_of, mask_phases
+from finchsched.passes.lower.parameters import Parameters
 from finchsched.passes.lower.pattern import pattern_source, scalar_fills, target_assign
-from finchsched.passes.lower.signature import BufferParam, LoweredNest, ScalarParam
-from finchsched.passes.lower.structural import EMPTY, Simplifier, Structural, accesses, is_empty, uses_index
-from finchsched.passes.lower.targets import AppendTarget, Cursor, DenseTarget, Point, ScatterTarget, SharedTarget, Target, make_target
+from finchsched.passes.lower.runs import collapse_run
+from finchsched.passes.lower.signature import BufferParam, LoweredNest
+from finchsched.passes.lower.structural import Simplifier, Structural, accesses, is_empty
+from finchsched.passes.lower.targets import (
+    AppendTarget,
+    Cursor,
+    DenseTarget,
+    Point,
+    ScatterTarget,
+    SharedTarget,
+    make_target,
+)
 
 __all__ = ["lower_nest"]
 
-Env = dict[Access, Cursor | Var]
-Coords = dict[str, KernelExpr]
-
-_FLIPPED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
-
 
 def lower_nest(nest: Nest, name: str, *, reassociate: str) -> LoweredNest:
-    """The kernel of a nest, with what it needs to be called.  Raises LoweringError for a nest that is not concordant."""
+    """The kernel of a nest, with what it needs to be called.  Raises LoweringError for a nest that is not
+    concordant.
+    """
     return _NestLowering(nest, name, reassociate).lower()
 
 
@@ -88,7 +106,7 @@ class _NestLowering:
         self.written = {s.target for s in walk(nest.body) if isinstance(s, Assign) and isinstance(s.target, Access)}
         self.workspaces = {s.tensor for s in walk(nest.body) if isinstance(s, Declare)}
         self.frozen: set[Tensor] = set()
-        self.scalars: dict[str, tuple[ScalarParam, Var]] = {}
+        self.parameters = Parameters()
         self.outer = ""
         self.current_outer: KernelExpr = ZERO
         if isinstance(self.target, SharedTarget):
@@ -102,7 +120,8 @@ class _NestLowering:
         rooms = tuple(room_bound(self.nest, self.simplifier, n) for n in range(len(self.nest.target.type.levels)))
         target = self.target
         if isinstance(target, AppendTarget):
-            target.resumable = bool(self.workspaces) or any(r is not None and not is_linear(r) for r in rooms)
+            inner = [r for r in rooms[1:] if r is not None]
+            target.resumable = bool(inner) and (bool(self.workspaces) or not all(is_linear(r) for r in inner))
         if isinstance(target, ScatterTarget):
             stmts = self._scatter(body, target)
         else:
@@ -111,7 +130,7 @@ class _NestLowering:
         buffers = self._buffers(seq)
         kernel = Kernel(
             self.name,
-            tuple(var for _, var in self.scalars.values()),
+            self.parameters.variables,
             tuple(buffer for _, buffer in buffers),
             seq,
             licensed(self.nest, self.license),
@@ -119,7 +138,7 @@ class _NestLowering:
         return LoweredNest(
             self.nest,
             kernel,
-            tuple(param for param, _ in self.scalars.values()),
+            self.parameters.params,
             tuple(param for param, _ in buffers),
             rooms,
             isinstance(target, AppendTarget) and target.resumable,
@@ -134,7 +153,7 @@ class _NestLowering:
         return self.nest.target.type.fill if self.op is None else Literal(identity(self.op, dtype), dtype)
 
     def _scatter(self, body: Stmt, target: ScatterTarget) -> list[KernelStmt]:
-        leading = self.extent(target.index[0])
+        leading = self.parameters.extent(target.index[0])
         out: list[KernelStmt] = [Comment("count"), *target.start(), *self._settle(body, {}, {}, covering=True)]
         out += [Comment("offsets"), *target.prefix_sums(leading)]
         target.filling = True
@@ -155,16 +174,6 @@ class _NestLowering:
                 known = found.get(node.name)
                 found[node.name] = node if known is None or node.writable else known
         return [(origin[name], buffer) for name, buffer in found.items()]
-
-    # -- parameters -------------------------------------------------------------------------------------------------
-
-    def _parameter(self, param: ScalarParam, var: Var) -> Var:
-        self.scalars.setdefault(var.name, (param, var))
-        return var
-
-    def extent(self, index: str) -> Var:
-        """The extent of an index."""
-        return self._parameter(ScalarParam("extent", index), Var(f"n_{index}", UINT64))
 
     def _storage(self, access: Access) -> tuple[Node, ...]:
         return storage_order(access.tensor.type, access.index)
@@ -198,7 +207,10 @@ class _NestLowering:
         return [SortRange(crd, ZERO, workspace_count(tensor.name), scratch)]
 
     def _assign(self, stmt: Assign, env: Env, coords: Coords) -> list[KernelStmt]:
-        value = self._expr(stmt.rhs, env, coords)
+        return self._write(stmt, self._expr(stmt.rhs, env, coords), env, coords)
+
+    def _write(self, stmt: Assign, value: KernelExpr, env: Env, coords: Coords) -> list[KernelStmt]:
+        """Statements that assign a value already worked out."""
         if isinstance(stmt.target, Scalar):
             var = Var(stmt.target.name, stmt.target.dtype)
             return [Set(var, value if stmt.op is None else binary(stmt.op.name, var, cast(value, var.dtype)))]
@@ -209,6 +221,9 @@ class _NestLowering:
         if stmt.target.tensor in self.workspaces:
             return self._insert(stmt.target.tensor, stmt.op, value, cursor.position)
         return self.target.assign(stmt.op, value, cursor.position)
+
+    def _expr(self, expr: Node, env: Env, coords: Coords) -> KernelExpr:
+        return lower_expr(expr, Scope(env, coords), self.parameters)
 
     def _insert(self, tensor: Tensor, op: Operator | None, value: KernelExpr, at: KernelExpr) -> list[KernelStmt]:
         """Add to a workspace: the first touch of a coordinate lists it."""
@@ -235,10 +250,10 @@ class _NestLowering:
         if outermost:
             self.outer = index
         lo: KernelExpr = cast(LO, UINT64) if outermost else ZERO
-        hi: KernelExpr = cast(HI, UINT64) if outermost else self.extent(index)
+        hi: KernelExpr = cast(HI, UINT64) if outermost else self.parameters.extent(index)
         looplets = self._unfurl_all(index, body, env, coords)
         region = Region(index, lo, hi, looplets, body, not outermost, covering)
-        return lower_region(_Scope(self, env, coords), region)
+        return lower_region(_LoopScope(self, env, coords), region)
 
     def _unfurl_all(self, index: str, body: Stmt, env: Env, coords: Coords) -> Leaves:
         looplets: Leaves = {}
@@ -265,10 +280,12 @@ class _NestLowering:
                 self._check_concordant(index, access, cursor)
             return None
         if access == self.target.access:
-            return self.target.unfurl(cursor.level, cursor.position, self.extent(index))
+            return self.target.unfurl(cursor.level, cursor.position, self.parameters.extent(index))
         if access in self.written and access.tensor not in self.frozen:
             return Lookup(HOLE, Child(HOLE))
-        return unfurl(access.tensor.name, type_, cursor.level, cursor.position, self.extent(index), self.names)
+        return unfurl(
+            access.tensor.name, type_, cursor.level, cursor.position, self.parameters.extent(index), self.names
+        )
 
     def _check_concordant(self, index: str, access: Access, cursor: Cursor) -> None:
         storage = self._storage(access)
@@ -277,20 +294,17 @@ class _NestLowering:
                 if Index(index) in storage[:level]:
                     return
                 raise LoweringError(
-                    f"loop {index} reaches level {level} of {access.tensor.name} before the levels above it; the access is not concordant"
+                    f"loop {index} reaches level {level} of {access.tensor.name} before the levels above it; "
+                    "the access is not concordant"
                 )
 
     def _mask(self, index: str, call: Call, env: Env, coords: Coords) -> Sequence | None:
         """A comparison of this index with something known, as regions where it holds or not."""
-        if call.op.name not in _FLIPPED:
+        found = mask_of(call, index, coords)
+        if found is None:
             return None
-        left, right = call.args
-        name = call.op.name
-        if right == Index(index):
-            left, right, name = right, left, _FLIPPED[name]
-        if left != Index(index) or not _is_index_arithmetic(right, coords):
-            return None
-        return _mask_phases(name, self._expr(right, env, coords), self.extent(index))
+        name, bound = found
+        return mask_phases(name, self._expr(bound, env, coords), self.parameters.extent(index))
 
     # -- points -----------------------------------------------------------------------------------------------------
 
@@ -359,7 +373,7 @@ class _NestLowering:
     def _next_known(self, access: Access, env: Env, coords: Coords) -> KernelExpr | None:
         """The coordinate of the access's next level, if it is known without a loop."""
         cursor = env.get(access, Cursor(0, ZERO))
-        if not isinstance(cursor, Cursor) or access in self.written and access != self.target.access:
+        if not isinstance(cursor, Cursor) or (access in self.written and access != self.target.access):
             return None
         if access == self.target.access and isinstance(self.target, ScatterTarget | SharedTarget):
             return None
@@ -376,7 +390,7 @@ class _NestLowering:
     def _locate(self, access: Access, cursor: Cursor, coordinate: KernelExpr) -> Looplet:
         type_ = access.tensor.type
         storage = self._storage(access)[cursor.level]
-        extent: KernelExpr = self.extent(storage.name) if isinstance(storage, Index) else ONE
+        extent: KernelExpr = self.parameters.extent(storage.name) if isinstance(storage, Index) else ONE
         return locate(access.tensor.name, type_, cursor.level, cursor.position, coordinate, extent, self.names)
 
     def _branch(
@@ -420,10 +434,10 @@ class _NestLowering:
         for level in levels:
             point = Point(
                 coords[storage[level]] if storage else ZERO,
-                _assigned_in_loop(body, access),
+                _assigned_in(Loop, body, access),
                 set(coords) <= set(storage),
-                covering,
-                {name: self.extent(name) for name in storage[level + 1 :]},
+                covering and not _assigned_in(If, body, access),
+                {name: self.parameters.extent(name) for name in storage[level + 1 :]},
             )
             pre, post = self.target.enter(level, cursor.position, point)
             opening += pre
@@ -431,60 +445,7 @@ class _NestLowering:
         env[access] = Cursor(cursor.level, cursor.position, cursor.level if storage else 1)
         return opening, closing
 
-    # -- runs -------------------------------------------------------------------------------------------------------
-
-    def collapse(self, region: Region, env: Env, coords: Coords) -> list[KernelStmt] | None:
-        """A body that does not depend on the coordinate: n-fold application at once.  The run is not empty."""
-        if region.looplets or uses_index(region.body, region.index):
-            return None
-        stmts = region.body.body if isinstance(region.body, Block) else (region.body,)
-        if not all(isinstance(s, Assign) and _is_invariant(s) for s in stmts):
-            return None
-        count = binary("sub", region.hi, region.lo)
-        out: list[KernelStmt] = []
-        for stmt in stmts:
-            assert isinstance(stmt, Assign)
-            repeated = self._repeat(stmt, count, env, coords)
-            if repeated is None:
-                return None
-            out += repeated
-        return out
-
-    def _repeat(self, stmt: Assign, count: KernelExpr, env: Env, coords: Coords) -> list[KernelStmt] | None:
-        op = stmt.op
-        if op is None or op.idempotent or (op.name in ("add", "mul") and _dtype(stmt.target).is_bool):
-            return self._assign(stmt, env, coords)
-        value = self._expr(stmt.rhs, env, coords)
-        times = Var(self.names.fresh("times"), _dtype(stmt.target))
-        if op.name in ("add", "minplus_add", "maxplus_add"):
-            folded = binary("mul", value, times)
-            return [Set(times, cast(count, times.dtype)), *self._assign_value(stmt, folded, env)]
-        if op.name == "mul":
-            return self._repeat_by_doubling(stmt, value, count, env)
-        return None
-
-    def _repeat_by_doubling(self, stmt: Assign, value: KernelExpr, count: KernelExpr, env: Env) -> list[KernelStmt]:
-        left = Var(self.names.fresh("left"), UINT64)
-        power = Var(self.names.fresh("power"), _dtype(stmt.target))
-        total = Var(self.names.fresh("total"), _dtype(stmt.target))
-        odd = equal(KernelApply(operator("mod"), (left, Const(2, UINT64)), UINT64), ONE)
-        body: list[KernelStmt] = [
-            *when(odd, [Set(total, binary("mul", total, power))]),
-            Set(power, binary("mul", power, power)),
-            Set(left, KernelApply(operator("floordiv"), (left, Const(2, UINT64)), UINT64)),
-        ]
-        one = Const(power.dtype.numpy.type(1).item(), power.dtype)
-        loop = While(less(ZERO, left), Seq(tuple(body)))
-        return [Set(left, count), Set(power, value), Set(total, one), loop, *self._assign_value(stmt, total, env)]
-
-    def _assign_value(self, stmt: Assign, value: KernelExpr, env: Env) -> list[KernelStmt]:
-        if isinstance(stmt.target, Scalar):
-            var = Var(stmt.target.name, stmt.target.dtype)
-            assert stmt.op is not None
-            return [Set(var, binary(stmt.op.name, var, value))]
-        cursor = env[stmt.target]
-        assert isinstance(cursor, Cursor)
-        return self.target.assign(stmt.op, value, cursor.position)
+    # -- room and flat loops ------------------------------------------------------------
 
     def before_appends(self, region: Region, steppers: list[Stepper]) -> list[KernelStmt]:
         """For a resumable target: check once that a whole fiber fits."""
@@ -492,14 +453,14 @@ class _NestLowering:
         if not isinstance(target, AppendTarget) or not target.resumable or target.access not in region.looplets:
             return []
         level = target.index.index(region.index)
-        if level not in target.sparse_levels or self.outer == region.index:
+        if level == 0 or level not in target.sparse_levels:
             return []
         more: KernelExpr = binary("sub", region.hi, region.lo)
         if steppers:
             more = ZERO
             for stepper in steppers:
                 more = plus(more, binary("sub", stepper.end, stepper.var))
-        self._parameter(ScalarParam("capacity", target.tensor.name, level), target.capacity(level))
+        self.parameters.capacity(target.capacity(level), target.tensor.name, level)
         return target.check_room(level, more, self.current_outer)
 
     def _flat(self, stmt: Loop, env: Env, coords: Coords) -> list[KernelStmt] | None:
@@ -511,7 +472,7 @@ class _NestLowering:
             return None
         access, body, last = plan
         tensor = access.tensor
-        stored = self._parameter(ScalarParam("stored", tensor.name), Var(f"{tensor.name}_stored", UINT64))
+        stored = self.parameters.stored(tensor.name)
         at = Var(self.names.fresh("p"), UINT64)
         env = {**env, access: Cursor(len(access.index), at)}
         inner_coords: Coords = {}
@@ -530,43 +491,8 @@ class _NestLowering:
         inner = self._stmt(body, env, inner_coords, False)
         return [KernelFor(at, ZERO, stored, Seq((*first, *bound, *inner)))]
 
-    # -- expressions ------------------------------------------------------------------------------------------------
 
-    def _expr(self, expr: Node, env: Env, coords: Coords) -> KernelExpr:
-        match expr:
-            case Literal(value, dtype):
-                return Const(value, dtype)
-            case Value(name, dtype, _):
-                if name.startswith("index_"):
-                    return index_as_value(coords[name.removeprefix("index_")])
-                return self._parameter(ScalarParam("value", name), Var(name, dtype))
-            case Size(index):
-                return index_as_value(self.extent(index))
-            case Index(name):
-                return index_as_value(coords[name])
-            case Scalar(name, dtype):
-                return Var(name, dtype)
-            case Structural(value):
-                return self._expr(value, env, coords)
-            case Access():
-                bound = env[expr]
-                assert isinstance(bound, Var), f"{expr.tensor.name} is read before it is resolved"
-                return bound
-            case Call(op, args):
-                return self._call(op, [self._expr(arg, env, coords) for arg in args])
-            case _:
-                raise LoweringError(f"{type(expr).__name__} is not an expression of Loop IR")
-
-    def _call(self, op: Operator, args: list[KernelExpr]) -> KernelExpr:
-        if op.name.startswith("to_"):
-            return cast(args[0], result_type(op, dtype_of(args[0]))[1])
-        promoted, out = result_type(op, *(dtype_of(arg) for arg in args))
-        if op.name == "where":
-            return KernelApply(op, (args[0], *(cast(arg, promoted) for arg in args[1:])), out)
-        return KernelApply(op, tuple(cast(arg, promoted) for arg in args), out)
-
-
-class _Scope:
+class _LoopScope:
     """The surroundings of one loop's regions: the lowering with its environment at that loop."""
 
     def __init__(self, lowering: _NestLowering, env: Env, coords: Coords) -> None:
@@ -580,7 +506,13 @@ class _Scope:
         return self._lowering.body_given(region.body, leaves)
 
     def collapse(self, region: Region) -> list[KernelStmt] | None:
-        return self._lowering.collapse(region, self._env, self._coords)
+        here, env, coords = self._lowering, self._env, self._coords
+        return collapse_run(
+            region,
+            self.names,
+            lambda expr: here._expr(expr, env, coords),
+            lambda stmt, value: here._write(stmt, value, env, coords),
+        )
 
     def before_appends(self, region: Region, steppers: list[Stepper]) -> list[KernelStmt]:
         return self._lowering.before_appends(region, steppers)
@@ -598,10 +530,6 @@ def _tensors(nest: Nest) -> list[Tensor]:
     return list(dict.fromkeys(n for n in walk(nest) if isinstance(n, Tensor)))
 
 
-def _dtype(target: Access | Scalar) -> DType:
-    return target.dtype if isinstance(target, Scalar) else target.tensor.type.dtype
-
-
 def _read_accesses(body: Stmt) -> Iterator[Access]:
     """Accesses that are read, not written, in order of appearance."""
     for node in walk(body):
@@ -614,49 +542,9 @@ def _read_accesses(body: Stmt) -> Iterator[Access]:
                 yield from accesses(cond)
 
 
-def _assigned_in_loop(body: Stmt, access: Access) -> bool:
-    """Whether further loops stand around the assignment to an access."""
+def _assigned_in(kind: type[Loop | If], body: Stmt, access: Access) -> bool:
+    """Whether further loops, or conditions, stand around the assignment to an access."""
     return any(
-        isinstance(node, Loop) and any(isinstance(n, Assign) and n.target == access for n in walk(node))
+        isinstance(node, kind) and any(isinstance(n, Assign) and n.target == access for n in walk(node))
         for node in walk(body)
     )
-
-
-def _is_invariant(stmt: Assign) -> bool:
-    """Whether an assignment does the same at every coordinate of a loop it does not mention."""
-    return isinstance(stmt.target, Access) or not any(n == stmt.target for n in walk(stmt.rhs))
-
-
-def _is_index_arithmetic(expr: Node, coords: Coords) -> bool:
-    """Whether an expression is a sum or difference of known coordinates, extents and integers."""
-    match expr:
-        case Index(name):
-            return name in coords
-        case Literal(value, dtype):
-            return dtype == INT64 and isinstance(value, int)
-        case Size():
-            return True
-        case Call(op, args):
-            return op.name in ("add", "sub") and all(_is_index_arithmetic(a, coords) for a in args)
-        case _:
-            return False
-
-
-def _mask_phases(name: str, bound: KernelExpr, extent: KernelExpr) -> Sequence:
-    """Where `index <name> bound` holds, as phases; bound is int64."""
-    after = binary("add", bound, Const(1, INT64))
-    yes, no = Run(Truth(True)), Run(Truth(False))
-    match name:
-        case "eq":
-            parts = ((bound, no), (after, yes), (extent, no))
-        case "ne":
-            parts = ((bound, yes), (after, no), (extent, yes))
-        case "lt":
-            parts = ((bound, yes), (extent, no))
-        case "le":
-            parts = ((after, yes), (extent, no))
-        case "gt":
-            parts = ((after, no), (extent, yes))
-        case _:
-            parts = ((bound, no), (extent, yes))
-    return Sequence(tuple(Phase(stop, body) for stop, body in parts))

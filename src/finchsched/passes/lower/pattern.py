@@ -42,8 +42,8 @@ def _statements(node: Node) -> list[Node]:
 def pattern_source(body: Stmt, target: Tensor) -> Access | None:
     """The operand whose stored coordinates are exactly those of the target, visited in the target's storage order.
 
-    That operand must have the target's indices, make the assignment vanish where it is structural, and be the only one that
-    can; then the target may share its index arrays.
+    That operand must have the target's indices, make the assignment vanish where it is structural, and be the only
+    one that can; then the target may share its index arrays.
     """
     assign = target_assign(Nest(target, "dense", body))
     assert isinstance(assign.target, Access)

@@ -1,4 +1,6 @@
-"""What a lowered nest asks of its caller: which scalars and buffers its kernel takes, and how much room its target needs."""
+"""What a lowered nest asks of its caller: which scalars and buffers its kernel takes, and how much room its target
+needs.
+"""
 
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -51,8 +53,9 @@ Bound: TypeAlias = Extent | Entries | Total | Least | Product
 
 @dataclass(frozen=True, slots=True)
 class ScalarParam:
-    """A scalar parameter: kind is "extent" (of the index `name`), "value" (the run-time scalar `name`), "stored" (number of
-    values of the tensor `name`) or "capacity" (room of level `level` of the target)."""
+    """A scalar parameter: kind is "extent" (of the index `name`), "value" (the run-time scalar `name`), "stored"
+    (number of values of the tensor `name`) or "capacity" (room of level `level` of the target).
+    """
 
     kind: str
     name: str
@@ -72,10 +75,10 @@ class BufferParam:
 class LoweredNest:
     """A nest as a kernel.
 
-    rooms: for each level of the target, an upper bound of its coordinates (None for a dense level), exact enough to allocate.
-    resumable: the kernel may return GROW; then more room is given and it goes on.  covered: every value is written, so the
-    buffer need not be filled first.  gaps: `pos` must be filled forward after the kernel.  outer: index of the outermost loop,
-    "" if there is none.  initial: what a dense target is filled with first.
+    rooms: for each level of the target, an upper bound of its coordinates (None for a dense level), exact enough to
+    allocate. resumable: the kernel may return GROW; then more room is given and it goes on.  covered: every value is
+    written, so the buffer need not be filled first.  gaps: `pos` must be filled forward after the kernel.  outer:
+    index of the outermost loop, "" if there is none.  initial: what a dense target is filled with first.
     """
 
     nest: Nest

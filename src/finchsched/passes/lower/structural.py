@@ -1,16 +1,17 @@
 """Simplification of Loop IR statements once it is known which accesses are structural in a region.
 
-`Structural(value)` stands for a tensor operand where nothing is stored.  Only it absorbs (docs/system.md, "What a value is");
-literals and run-time scalars never do.  A statement that has no effect simplifies to the empty Block.
+`Structural(value)` stands for a tensor operand where nothing is stored.  Only it absorbs (docs/system.md, "What a
+value is"); literals and run-time scalars never do.  A statement that has no effect simplifies to the empty Block.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import cast
 
 from finchsched.algebra.dtypes import INT64, DType
 from finchsched.algebra.operators import absorbs, result_type, same_scalar
 from finchsched.ast.facts import fold_call, is_identity, scalar_dtype
-from finchsched.ast.loop import Access, Assign, Block, Declare, Define, Freeze, If, Index, Loop, Scalar, Stmt
+from finchsched.ast.loop import Access, Assign, Block, Declare, Define, Freeze, If, Index, Loop, LoopExpr, Scalar, Stmt
 from finchsched.ast.node import Node, children, walk
 from finchsched.ast.scalar import Call, Literal, Value
 
@@ -90,7 +91,7 @@ class Simplifier:
 
     def _stmt(self, stmt: Stmt, known: Mapping[Node, Node]) -> Stmt:
         match stmt:
-            case Loop(index, body):
+            case Loop(_, body):
                 inner = self._stmt(body, known)
                 return EMPTY if is_empty(inner) else stmt.replace(body=inner)
             case Block(body):
@@ -190,8 +191,8 @@ def _carries_tensor(arg: Node) -> bool:
     return any(isinstance(n, Access | Scalar) for n in walk(arg))
 
 
-def _as_value(expr: Node) -> Node:
-    return expr.value if isinstance(expr, Structural) else expr
+def _as_value(expr: Node) -> LoopExpr:
+    return cast(LoopExpr, expr.value if isinstance(expr, Structural) else expr)
 
 
 def _same_fill(a: Node, b: Node) -> bool:

@@ -1,7 +1,7 @@
 """How a nest writes its target: dense, append, shared and scatter assembly (see `finchsched.ast.loop.ASSEMBLIES`).
 
-While loops are lowered, a target is entered level by level.  `enter` gives the statements that go before and after the body at
-one coordinate; `assign` gives those for one element.
+While loops are lowered, a target is entered level by level.  `enter` gives the statements that go before and after
+the body at one coordinate; `assign` gives those for one element.
 """
 
 from dataclasses import dataclass, field
@@ -27,9 +27,10 @@ from finchsched.ast.kernel import (
     Var,
     position,
 )
-from finchsched.ast.looplet import Child, Looplet, Lookup
-from finchsched.ast.loop import Access, Literal, Tensor
+from finchsched.ast.loop import Access, Tensor
+from finchsched.ast.looplet import Child, Lookup, Looplet
 from finchsched.ast.names import Names
+from finchsched.ast.scalar import Literal
 from finchsched.formats.buffers import level_buffer, value_buffer
 from finchsched.formats.levels import Dense
 from finchsched.formats.unfurl import HOLE, plus, times
@@ -38,8 +39,8 @@ from finchsched.passes.lower.kernel_terms import advance, binary, cast, less, wh
 __all__ = ["AppendTarget", "Cursor", "DenseTarget", "Point", "ScatterTarget", "SharedTarget", "Target", "make_target"]
 
 GROW = 1
-"""Status code of a kernel that ran out of room: status[1] is the outermost coordinate to resume at, status[2 + level] what
-has been written before it, and status[2 + rank + level] the room it needs."""
+"""Status code of a kernel that ran out of room: status[1] is the outermost coordinate to resume at, status[2 + level]
+what has been written before it, and status[2 + rank + level] the room it needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +59,8 @@ class Cursor:
 class Point:
     """Where a target is entered.
 
-    coordinate: of the level entered.  reduced: the assignment lies inside further loops.  single: every loop so far is over
-    an index of the target, so each element is reached once.  covering: every coordinate so far is reached.
+    coordinate: of the level entered.  reduced: the assignment lies inside further loops.  single: every loop so far
+    is over an index of the target, so each element is reached once.  covering: every coordinate so far is reached.
     """
 
     coordinate: KernelExpr
@@ -324,10 +325,10 @@ def _constant(tensor: Tensor, dtype: object) -> Const:
 class ScatterTarget(Target):
     """Out-of-order assembly into `Dense(SparseList^n(Element))`: the counting sort, as two runs of the same nest.
 
-    The loops visit the compressed indices in storage order and the leading dense index x anywhere among them.  Counting:
-    for each x, how many coordinates each compressed level gets (`pos` shifted by two).  Filling: each x has a cursor per
-    level (the same `pos`, shifted by one), so that after the second run `pos` is what it should be.
-    An inner node is new for x when the number of the surrounding prefix differs from the last one that x saw.
+    The loops visit the compressed indices in storage order and the leading dense index x anywhere among them.
+    Counting: for each x, how many coordinates each compressed level gets (`pos` shifted by two).  Filling: each x has
+    a cursor per level (the same `pos`, shifted by one), so that after the second run `pos` is what it should be. An
+    inner node is new for x when the number of the surrounding prefix differs from the last one that x saw.
     """
 
     filling: bool = False

@@ -1,0 +1,22 @@
+"""The front end: tensors with operators, lazy arrays, einsum, plans."""
+
+from finchsched.api.functions import asarray, compute, einsum, explain, lazy, plan, read, to_dense, to_scipy
+from finchsched.api.lazy import Lazy, LazyValueError
+from finchsched.api.plan import Plan
+from finchsched.api.tensor import Tensor
+
+__all__ = [
+    "Lazy",
+    "LazyValueError",
+    "Plan",
+    "Tensor",
+    "asarray",
+    "compute",
+    "einsum",
+    "explain",
+    "lazy",
+    "plan",
+    "read",
+    "to_dense",
+    "to_scipy",
+]

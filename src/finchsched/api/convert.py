@@ -1,0 +1,243 @@
+"""From NumPy arrays, SciPy matrices, lists and scalars to fiber tensors, without copying where the buffers allow it.
+
+Buffers of the caller are aliased and never changed; arrays made here are read-only.
+"""
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from finchsched.algebra.dtypes import ELEMENT_DTYPES, INT32, INT64, DType, Scalar, as_dtype
+from finchsched.ast.format import Level, TensorType
+from finchsched.errors import DtypeError, FormatError
+from finchsched.formats.checks import rows_sorted_unique
+from finchsched.formats.fiber_tensor import FiberTensor, cast_fill, fill_node
+from finchsched.formats.levels import Dense, SparseList
+from finchsched.io import coordinates_to_csr
+
+__all__ = ["dense_tensor", "element_dtype", "scipy_tensor", "to_fiber_tensor", "with_fill"]
+
+_Array = NDArray[Any]
+_INDEX = {np.dtype(np.int32): INT32, np.dtype(np.int64): INT64}
+
+
+def to_fiber_tensor(x: object, fill_value: Scalar | None, copy: bool) -> FiberTensor:
+    """What `asarray` does, for everything but tensors.  Raises DtypeError and FormatError naming what was found."""
+    if sp.issparse(x):
+        return scipy_tensor(x, fill_value, copy)
+    if isinstance(x, np.ma.MaskedArray):
+        raise FormatError("masked arrays are not supported\nhint: fill the masked entries with .filled(value)")
+    if isinstance(x, list | tuple):
+        return dense_tensor(_from_list(x), fill_value, False)
+    if isinstance(x, bool | int | float | np.generic | np.ndarray) or hasattr(x, "__array__"):
+        made_here = not isinstance(x, np.ndarray)
+        return dense_tensor(_array_of(x), fill_value, copy and not made_here)
+    raise DtypeError(
+        f"cannot make a tensor of a {type(x).__name__}\n"
+        "hint: pass a NumPy array, a scipy.sparse matrix, a list or a number"
+    )
+
+
+def element_dtype(dtype: np.dtype[Any]) -> DType:
+    """The element type for a NumPy dtype.  Raises DtypeError naming one that tensors cannot hold."""
+    try:
+        found = as_dtype(dtype.newbyteorder("="))
+    except DtypeError:
+        found = None
+    if found not in ELEMENT_DTYPES or found is None:
+        known = ", ".join(d.name for d in ELEMENT_DTYPES)
+        raise DtypeError(f"element type {dtype} is not supported; supported are {known}\nhint: convert with .astype()")
+    return found
+
+
+def _array_of(x: object) -> _Array:
+    try:
+        return np.asarray(x)
+    except OverflowError as error:
+        raise DtypeError(f"the number {x!r} does not fit int64") from error
+
+
+def _from_list(x: list[Any] | tuple[Any, ...]) -> _Array:
+    """Lists of numbers, or of arrays; ragged ones are refused by name."""
+    try:
+        array = np.array(x)
+    except ValueError as error:
+        raise FormatError(f"found a ragged list ({_ragged(x)}), expected rows of equal length") from error
+    except OverflowError as error:
+        raise DtypeError("a number in the list does not fit int64") from error
+    if array.dtype.kind in "OUS":
+        raise DtypeError(f"found a list of {_first_leaf(x)}, expected bools and numbers")
+    array.setflags(write=False)
+    return array
+
+
+def _ragged(x: Any, path: str = "") -> str:
+    """Where a nested list stops being rectangular."""
+    if not isinstance(x, list | tuple) or not x:
+        return f"at {path or 'the top'}"
+    lengths = [len(item) if isinstance(item, list | tuple | np.ndarray) else None for item in x]
+    for number, length in enumerate(lengths):
+        if length != lengths[0]:
+            return f"{path}[0] has {_items(lengths[0])}, {path}[{number}] has {_items(length)}"
+    for number, item in enumerate(x):
+        found = _ragged(item, f"{path}[{number}]")
+        if not found.startswith("at "):
+            return found
+    return "its items have different shapes"
+
+
+def _items(length: int | None) -> str:
+    return "no items, it is a number" if length is None else f"{length} item{'' if length == 1 else 's'}"
+
+
+def _first_leaf(x: Any) -> str:
+    while isinstance(x, list | tuple) and x:
+        x = next((item for item in x if not isinstance(item, bool | int | float | np.number | np.bool)), x[0])
+    return f"{type(x).__name__} objects"
+
+
+# ---------------------------------------------------------------------------------------------- dense
+
+
+def dense_tensor(array: _Array, fill_value: Scalar | None, copy: bool) -> FiberTensor:
+    """All levels Dense.  A C-contiguous array of the machine's byte order is viewed, any other copied once."""
+    dtype = element_dtype(array.dtype)
+    plain = np.asarray(array)
+    made = _plain(plain, dtype)
+    val = made.reshape(-1)
+    if copy and np.may_share_memory(val, plain):
+        val = val.copy()
+    if not np.may_share_memory(val, array):
+        val.setflags(write=False)
+    fill = _checked_fill(fill_value, dtype)
+    kind = _tensor_type((Dense(),) * array.ndim, tuple(range(array.ndim)), dtype, fill, _sign(fill))
+    none = (None,) * array.ndim
+    return FiberTensor(kind, tuple(map(int, array.shape)), fill, none, none, val)
+
+
+def _plain(array: _Array, dtype: DType) -> _Array:
+    """The array itself if it is contiguous, aligned and of the machine's byte order, else a copy that is."""
+    return np.require(array, dtype=dtype.numpy, requirements=["C", "A"]).view(np.ndarray)
+
+
+def _checked_fill(fill_value: Scalar | None, dtype: DType) -> Scalar:
+    if fill_value is None:
+        return cast_fill(0, dtype)
+    if isinstance(fill_value, np.generic):
+        fill_value = fill_value.item()
+    if not isinstance(fill_value, bool | int | float):
+        raise DtypeError(f"fill_value must be a number, found {fill_value!r}")
+    if fill_value not in (0, float("inf"), float("-inf")):
+        raise FormatError(
+            f"fill_value={fill_value!r} is not supported yet; supported are 0, inf and -inf\n"
+            "hint: other fills arise as results, as in A + 1"
+        )
+    return cast_fill(fill_value, dtype)
+
+
+def _sign(fill: Scalar) -> str:
+    """Tells 0.0 from -0.0 and True from 1 in a cache."""
+    return repr(fill)
+
+
+@lru_cache(maxsize=1024)
+def _tensor_type(
+    levels: tuple[Level, ...], perm: tuple[int, ...], dtype: DType, fill: Scalar, _sign: str
+) -> TensorType:
+    """Equal types are one object, so that plan keys compare by identity."""
+    return TensorType(levels, perm, dtype, fill_node(fill, dtype))
+
+
+def with_fill(tensor: FiberTensor, fill_value: Scalar | None) -> FiberTensor:
+    """The same buffers with another value where nothing is stored."""
+    if fill_value is None:
+        return tensor
+    fill = _checked_fill(fill_value, tensor.type.dtype)
+    kind = tensor.type.replace(fill=fill_node(fill, tensor.type.dtype))
+    return FiberTensor(kind, tensor.shape, fill, tensor.pos, tensor.crd, tensor.val)
+
+
+# ---------------------------------------------------------------------------------------------- sparse
+
+
+def scipy_tensor(matrix: Any, fill_value: Scalar | None, copy: bool) -> FiberTensor:
+    """A SciPy matrix or array: CSR and CSC are viewed, other formats converted to CSR, one axis to a sparse vector.
+
+    O(nnz): checks that pointers and indices are in range (FormatError), and whether every row is sorted and free of
+    duplicates; if not, a copy is sorted and duplicates are added up (bool: or).
+    """
+    dtype = element_dtype(matrix.dtype)
+    if len(matrix.shape) != 2:
+        return _sparse_vector(matrix, dtype, fill_value)
+    made_here = copy or matrix.format not in ("csr", "csc")
+    if matrix.format not in ("csr", "csc"):
+        matrix = matrix.tocsr()
+    perm = (0, 1) if matrix.format == "csr" else (1, 0)
+    shape = (int(matrix.shape[0]), int(matrix.shape[1]))
+    pos, crd, val = _checked_csr(matrix, shape[perm[0]], shape[perm[1]], dtype)
+    if copy:
+        pos, crd, val = pos.copy(), crd.copy(), val.copy()
+    if not rows_sorted_unique(pos, crd):
+        made_here = True
+        rows = np.repeat(np.arange(shape[perm[0]]), np.diff(pos))
+        pos, crd, val = coordinates_to_csr((shape[perm[0]], shape[perm[1]]), rows, crd, val)
+    if made_here:
+        for buffer in (pos, crd, val):
+            _own(buffer, matrix)
+    fill = _checked_fill(fill_value, dtype)
+    levels = (Dense(), SparseList(_INDEX[pos.dtype], _INDEX[crd.dtype]))
+    kind = _tensor_type(levels, perm, dtype, fill, _sign(fill))
+    return FiberTensor(kind, shape, fill, (None, pos), (None, crd), val)
+
+
+def _own(buffer: _Array, matrix: Any) -> None:
+    """Make a buffer read-only, unless it is one that the caller may hold."""
+    if (
+        buffer.base is None
+        and buffer is not matrix.data
+        and buffer is not matrix.indices
+        and buffer is not matrix.indptr
+    ):
+        buffer.setflags(write=False)
+
+
+def _checked_csr(matrix: Any, rows: int, cols: int, dtype: DType) -> tuple[_Array, _Array, _Array]:
+    """(pos, crd, val) with what they promise checked, except order; room at the end of crd and val is cut off."""
+    pos, crd = _index(matrix.indptr), _index(matrix.indices)
+    if len(pos) != rows + 1 or (len(pos) and pos[0] != 0):
+        raise FormatError(f"indptr must have {rows + 1} entries, the first 0; found {len(pos)} entries")
+    if (pos[1:] < pos[:-1]).any():
+        at = int((pos[1:] < pos[:-1]).argmax())
+        raise FormatError(f"indptr must not decrease; found {pos[at]}, {pos[at + 1]} at {at}")
+    stored = int(pos[-1])
+    if len(crd) < stored or len(matrix.data) < stored:
+        found = f"{len(crd)} indices and {len(matrix.data)} values"
+        raise FormatError(f"indptr promises {stored} entries; found {found}")
+    crd = crd[:stored]
+    if stored and (crd.min() < 0 or crd.max() >= cols):
+        at = int(((crd < 0) | (crd >= cols)).argmax())
+        raise FormatError(f"indices must lie in 0 .. {cols - 1}; found {crd[at]} at position {at}")
+    return pos, crd, _plain(np.asarray(matrix.data)[:stored], dtype)
+
+
+def _index(array: Any) -> _Array:
+    """An index array as contiguous int32 or int64."""
+    dtype = np.dtype(np.int32) if np.asarray(array).dtype == np.int32 else np.dtype(np.int64)
+    return np.require(array, dtype=dtype, requirements=["C", "A"])
+
+
+def _sparse_vector(matrix: Any, dtype: DType, fill_value: Scalar | None) -> FiberTensor:
+    if len(matrix.shape) != 1:
+        raise FormatError(f"a {matrix.format} array of {len(matrix.shape)} axes is not supported, expected 1 or 2 axes")
+    listed = matrix.tocoo()
+    extent = int(matrix.shape[0])
+    column = np.asarray(listed.coords[0])
+    pos, crd, val = coordinates_to_csr((1, extent), np.zeros_like(column), column, _plain(listed.data, dtype))
+    for buffer in (pos, crd, val):
+        buffer.setflags(write=False)
+    fill = _checked_fill(fill_value, dtype)
+    kind = _tensor_type((SparseList(_INDEX[pos.dtype], _INDEX[crd.dtype]),), (0,), dtype, fill, _sign(fill))
+    return FiberTensor(kind, (extent,), fill, (pos,), (crd,), val)

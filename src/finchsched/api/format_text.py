@@ -1,0 +1,76 @@
+"""Names of storage formats, as users write them.
+
+dense         every level Dense, row-major
+csr, csc      Dense(SparseList), by rows or by columns
+dcsr, dcsc    SparseList(SparseList), by rows or by columns
+csf           SparseList at every level
+Dense(SparseList(Element))    any nest, outermost level first; the innermost may be left out
+"""
+
+from finchsched.algebra.dtypes import INT32, INT64
+from finchsched.ast.format import Level, TensorType
+from finchsched.errors import FormatError
+from finchsched.formats.levels import Dense, SparseList
+
+__all__ = ["format_name", "parse_format"]
+
+_MATRICES = {
+    "csr": ("ds", (0, 1)),
+    "csc": ("ds", (1, 0)),
+    "dcsr": ("ss", (0, 1)),
+    "dcsc": ("ss", (1, 0)),
+}
+
+
+def parse_format(text: str, rank: int, *, narrow: bool) -> tuple[tuple[Level, ...], tuple[int, ...]]:
+    """(levels, perm) of a format for `rank` axes; `narrow`: index arrays are int32, else int64.
+
+    Raises FormatError naming the known formats, or the rank that a format needs.
+    """
+    index = INT32 if narrow else INT64
+    sparse = SparseList(index, index)
+    name = text.strip().lower()
+    if name in _MATRICES:
+        if rank != 2:
+            raise FormatError(f"format {text!r} is for 2 axes; the array has {rank}\nhint: csf is for any number")
+        kinds, perm = _MATRICES[name]
+        return tuple(Dense() if kind == "d" else sparse for kind in kinds), perm
+    if name == "dense":
+        return (Dense(),) * rank, tuple(range(rank))
+    if name == "csf":
+        return (sparse,) * rank, tuple(range(rank))
+    return _parse_nest(text, rank, sparse), tuple(range(rank))
+
+
+def _parse_nest(text: str, rank: int, sparse: SparseList) -> tuple[Level, ...]:
+    known: dict[str, Level] = {"Dense": Dense(), "SparseList": sparse}
+    words = [word.strip() for word in text.replace(")", "").split("(")]
+    if words[-1] == "Element":
+        words.pop()
+    if text.count("(") != text.count(")") or any(word not in known for word in words):
+        names = ", ".join(("dense", *_MATRICES, "csf"))
+        raise FormatError(
+            f"found the format {text!r}, expected one of {names}, or a nest of {', '.join(known)} "
+            "such as Dense(SparseList(Element))"
+        )
+    if len(words) != rank:
+        raise FormatError(f"format {text!r} has {len(words)} levels; the array has {rank} axes")
+    return tuple(known[word] for word in words)
+
+
+def format_name(kind: TensorType) -> str:
+    """The short name of a format if it has one, else its nest of levels, with `perm` unless axes are in order."""
+    code = "".join("d" if level.stores_all else "s" for level in kind.levels)
+    if all(isinstance(level, Dense | SparseList) for level in kind.levels):
+        for name, (kinds, perm) in _MATRICES.items():
+            if (code, kind.perm) == (kinds, perm):
+                return name
+        if kind.perm == tuple(range(len(kind.perm))):
+            if "s" not in code:
+                return "dense"
+            if "d" not in code and len(code) > 2:
+                return "csf"
+    nest = "Element"
+    for level in reversed(kind.levels):
+        nest = f"{level.name}({nest})"
+    return nest if kind.perm == tuple(range(len(kind.perm))) else f"{nest}, perm={kind.perm}"

@@ -1,0 +1,78 @@
+"""Arrays that are computed later, whole programs at a time."""
+
+from typing import Any
+
+from finchsched.api.format_text import parse_format
+from finchsched.api.graph import GraphNode, format_node, topological
+from finchsched.api.operators_mixin import ArrayOperators
+from finchsched.ast.format import is_sparse
+from finchsched.errors import FinchschedError
+
+__all__ = ["Lazy", "index_widths_narrow", "reads_sparse"]
+
+_NARROW = 1 << 31
+
+
+class Lazy(ArrayOperators):
+    """An array of a program that has not run.  `compute` runs it; a lazy array used twice is computed once."""
+
+    __slots__ = ()
+
+    def __init__(self, node: GraphNode) -> None:
+        self._node = node
+
+    @property
+    def is_lazy(self) -> bool:
+        """Always true."""
+        return True
+
+    def _finish(self, node: GraphNode) -> "Lazy":
+        return Lazy(node)
+
+    def asformat(self, text: str) -> "Lazy":
+        """The array stored as the format `text` says (csr, csc, dense, dcsr, csf, or a nest of levels).
+
+        Of an array that reads no sparse operand, entries equal to the fill are dropped; else every stored entry stays.
+        """
+        levels, perm = parse_format(text, self.ndim, narrow=index_widths_narrow(self._node))
+        return Lazy(format_node(self._node, levels, perm, not reads_sparse(self._node)))
+
+    def __repr__(self) -> str:
+        return f"Lazy(shape={self.shape}, dtype={self.dtype})"
+
+    def __bool__(self) -> bool:
+        raise _not_computed("has no truth value")
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        raise _not_computed("cannot become a NumPy array")
+
+
+class LazyValueError(FinchschedError, TypeError):
+    """A lazy array stands where a computed one is needed."""
+
+
+def _not_computed(what: str) -> LazyValueError:
+    return LazyValueError(f"a lazy array {what}: it has not been computed\nhint: use finchsched.compute")
+
+
+def reads_sparse(node: GraphNode) -> bool:
+    """Whether some leaf below does not store every coordinate."""
+    return any(n.kind == "tensor" and is_sparse(n.data.type) for n in topological([node]))
+
+
+def index_widths_narrow(node: GraphNode) -> bool:
+    """Whether int32 surely holds every coordinate and count of stored entries of a node that is stored sparsely.
+
+    True if the array has fewer than 2**31 elements, or rearranges or scales one operand that has fewer entries stored.
+    """
+    if any(extent >= _NARROW for extent in node.shape):
+        return False
+    count = 1
+    for extent in node.shape:
+        count *= extent
+    if count < _NARROW:
+        return True
+    leaves = [n for n in topological([node]) if n.kind == "tensor"]
+    if len(leaves) != 1 or sorted(leaves[0].shape) != sorted(node.shape) or not is_sparse(leaves[0].data.type):
+        return False
+    return len(leaves[0].data.val) < _NARROW

@@ -1,0 +1,187 @@
+"""Plan keys, the cache of plans, and the one place where the front end meets the compiler.
+
+A *plan key* has everything that a plan depends on but data and extents: the structure of the graph, the static type
+of every tensor and the class of each of its extents (0, 1, more, 2**31 and more), which operands are the same tensor,
+the class of every scalar, and the settings.  Building one touches each node of the graph once and builds no IR.
+"""
+
+import importlib
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+from finchsched.algebra.dtypes import Scalar
+from finchsched.api.build_logic import BuiltPlan, bind, build_logic
+from finchsched.api.graph import GraphNode, topological
+from finchsched.ast.logic import Plan as LogicPlan
+from finchsched.ast.node import Node
+from finchsched.formats.fiber_tensor import FiberTensor
+from finchsched.settings import current
+
+__all__ = ["Entry", "Executable", "PlanCache", "Program", "linearize", "lookup", "plan_cache", "run_graph"]
+
+PlanKey: TypeAlias = tuple[Any, ...]
+
+
+class Executable(Protocol):
+    """What the compiler gives.  Stateless: it may run in several threads at once."""
+
+    @property
+    def logic(self) -> LogicPlan:
+        """The plan after all passes."""
+
+    @property
+    def stages(self) -> Sequence[tuple[str, Any]]:
+        """(name of a pass, plan or text after it), in order."""
+
+    @property
+    def loops(self) -> Node:
+        """The LoopProgram."""
+
+    @property
+    def kernel_source(self) -> str:
+        """The kernels as Python source."""
+
+    @property
+    def kernel_files(self) -> Sequence[str]:
+        """Where the kernels' source is kept."""
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Remarks on decisions and memory, a sentence each."""
+
+    def run(self, tensors: Mapping[str, FiberTensor], values: Mapping[str, Scalar]) -> list[FiberTensor]:
+        """The results for these slots and values."""
+
+    def run_timed(
+        self, tensors: Mapping[str, FiberTensor], values: Mapping[str, Scalar]
+    ) -> tuple[list[FiberTensor], float]:
+        """The results, and the seconds spent in kernels and allocating outputs."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entry:
+    """A compiled plan, without operands."""
+
+    built: BuiltPlan
+    executable: Executable
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Program:
+    """A plan key with the operands that belong to it, by number."""
+
+    key: PlanKey
+    tensors: tuple[FiberTensor, ...]
+    scalars: tuple[Scalar, ...]
+
+
+def linearize(roots: Sequence[GraphNode]) -> Program:
+    """The plan key and the operands of a graph."""
+    numbers: dict[int, int] = {}
+    rows: list[Any] = []
+    tensors: list[FiberTensor] = []
+    scalars: list[Scalar] = []
+    same: dict[int, int] = {}
+    for node in topological(roots):
+        kind = node.kind
+        if kind == "tensor":
+            data = node.data
+            known = same.get(id(data))
+            if known is None:
+                same[id(data)] = known = len(rows)
+                tensors.append(data)
+                rows.append(node.params)
+            numbers[id(node)] = known
+            continue
+        if kind == "scalar":
+            scalars.append(node.data)
+            rows.append(node.params)
+        else:
+            rows.append((kind, node.params, *[numbers[id(arg)] for arg in node.args]))
+        numbers[id(node)] = len(rows) - 1
+    rows.append(tuple([numbers[id(root)] for root in roots]))
+    rows.append(current())
+    return Program(tuple(rows), tuple(tensors), tuple(scalars))
+
+
+class PlanCache:
+    """The most recently used plans, at most `size`.  Safe for threads; two that miss the same key compile once."""
+
+    def __init__(self, size: int = 512) -> None:
+        self._size = size
+        self._entries: OrderedDict[PlanKey, Entry] = OrderedDict()
+        self._compiling: dict[PlanKey, threading.RLock] = {}
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def get(self, key: PlanKey) -> Entry | None:
+        """The plan of a key that was seen before."""
+        with self._lock:
+            entry = self._entries.get(key)
+            if entry is not None:
+                self._entries.move_to_end(key)
+            return entry
+
+    def get_or_compile(self, key: PlanKey, roots: Sequence[GraphNode]) -> Entry:
+        """The plan of a key, compiled if need be.  A compilation that raises leaves nothing behind."""
+        with self._lock:
+            turn = self._compiling.setdefault(key, threading.RLock())
+        with turn:
+            entry = self.get(key)
+            try:
+                if entry is None:
+                    entry = compile_graph(roots)
+                    self._put(key, entry)
+            finally:
+                with self._lock:
+                    self._compiling.pop(key, None)
+            return entry
+
+    def _put(self, key: PlanKey, entry: Entry) -> None:
+        with self._lock:
+            self._entries[key] = entry
+            while len(self._entries) > self._size:
+                self._entries.popitem(last=False)
+
+    def clear(self) -> None:
+        """Forget every plan."""
+        with self._lock:
+            self._entries.clear()
+
+
+plan_cache = PlanCache()
+"""The cache of this process."""
+
+
+def lookup(roots: Sequence[GraphNode]) -> tuple[Entry, Program]:
+    """The compiled plan of a graph, from the cache if its key is known."""
+    program = linearize(roots)
+    entry = plan_cache.get(program.key)
+    if entry is None:
+        entry = plan_cache.get_or_compile(program.key, roots)
+    return entry, program
+
+
+def run_graph(roots: Sequence[GraphNode]) -> list[FiberTensor]:
+    """The results of a graph, in order."""
+    entry, program = lookup(roots)
+    return entry.executable.run(*bind(entry.built, program.tensors, program.scalars))
+
+
+def compile_graph(roots: Sequence[GraphNode]) -> Entry:
+    """Build the Logic IR of a graph and hand it to the compiler, which is loaded when first needed."""
+    built = build_logic(roots)
+    wide = any("w" in node.params[1] for node in topological(roots) if node.kind == "tensor")
+    executable = load_compiler()(built.plan, extents=built.extents, classes=built.classes, wide=wide, names=built.names)
+    return Entry(built, executable)
+
+
+def load_compiler() -> Callable[..., Executable]:
+    """`compile_logic`, imported when first needed: planning from the cache never needs it."""
+    compiler: Callable[..., Executable] = importlib.import_module("finchsched.autoschedule.driver").compile_logic
+    return compiler

@@ -1,0 +1,1 @@
+"""The autoscheduler: fusion, result formats, loop orders, transposed copies."""

@@ -1,0 +1,1 @@
+"""Storage: levels, tensors as flat buffers, and what a fiber looks like to a loop."""

@@ -1,0 +1,72 @@
+"""Loop IR expressions to Kernel IR, where every access has been resolved to a local variable."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from finchsched.algebra.operators import Operator, result_type
+from finchsched.ast.kernel import Apply, Const, KernelExpr, Var, dtype_of
+from finchsched.ast.loop import Access, Index, Scalar
+from finchsched.ast.node import Node
+from finchsched.ast.scalar import Call, Literal, Size, Value
+from finchsched.errors import LoweringError
+from finchsched.passes.lower.kernel_terms import cast, index_as_value
+from finchsched.passes.lower.parameters import Parameters
+from finchsched.passes.lower.structural import Structural
+from finchsched.passes.lower.targets import Cursor
+
+__all__ = ["Coords", "Env", "Scope", "lower_expr"]
+
+Env: TypeAlias = dict[Access, Cursor | Var]
+"""How far each access is resolved: a cursor, or the variable that holds its value."""
+
+Coords: TypeAlias = dict[str, KernelExpr]
+"""The coordinate of each index whose loop has been entered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What is known at one place of a nest."""
+
+    env: Env
+    coords: Coords
+
+
+def lower_expr(expr: Node, scope: Scope, parameters: Parameters) -> KernelExpr:
+    """The kernel expression of a Loop IR expression.  Raises LoweringError for a node that is none."""
+    match expr:
+        case Literal(value, dtype):
+            return Const(value, dtype)
+        case Value(name, dtype, _):
+            return _value(name, expr, scope.coords, parameters)
+        case Size(index):
+            return index_as_value(parameters.extent(index))
+        case Index(name):
+            return index_as_value(scope.coords[name])
+        case Scalar(name, dtype):
+            return Var(name, dtype)
+        case Structural(value):
+            return lower_expr(value, scope, parameters)
+        case Access():
+            bound = scope.env[expr]
+            assert isinstance(bound, Var), f"{expr.tensor.name} is read before it is resolved"
+            return bound
+        case Call(op, args):
+            return _call(op, [lower_expr(arg, scope, parameters) for arg in args])
+        case _:
+            raise LoweringError(f"{type(expr).__name__} is not an expression of Loop IR")
+
+
+def _value(name: str, value: Value, coords: Mapping[str, KernelExpr], parameters: Parameters) -> KernelExpr:
+    if name.startswith("index_"):
+        return index_as_value(coords[name.removeprefix("index_")])
+    return parameters.value(name, value.dtype)
+
+
+def _call(op: Operator, args: list[KernelExpr]) -> KernelExpr:
+    promoted, out = result_type(op, *(dtype_of(arg) for arg in args))
+    if op.name.startswith("to_"):
+        return cast(args[0], out)
+    if op.name == "where":
+        return Apply(op, (args[0], *(cast(arg, promoted) for arg in args[1:])), out)
+    return Apply(op, tuple(cast(arg, promoted) for arg in args), out)
