@@ -1,7 +1,8 @@
 """From a Logic plan to an executable: normal form, fusion, formats and loop orders, loops, kernels."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache, partial
 
 from finchsched.algebra.dtypes import Scalar
 from finchsched.ast.facts import fill
@@ -15,6 +16,7 @@ from finchsched.autoschedule.fuse_producers import fuse_producers
 from finchsched.autoschedule.remarks import remarks
 from finchsched.autoschedule.schedule_plan import schedule_plan
 from finchsched.backend.executable import Executable, compile_program
+from finchsched.backend.output import NeedsWideIndices
 from finchsched.formats.fiber_tensor import FiberTensor
 from finchsched.passes.logic.normal_form import normalize
 from finchsched.passes.logic.normalize_names import normalize_names
@@ -40,6 +42,7 @@ class CompiledPlan:
     executable: Executable
     names: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
+    widen: "Callable[[], CompiledPlan]"
 
     @property
     def loops(self) -> LoopProgram:
@@ -57,14 +60,23 @@ class CompiledPlan:
         return self.executable.kernel_files
 
     def run(self, tensors: Mapping[str, FiberTensor], values: Mapping[str, Scalar]) -> list[FiberTensor]:
-        """The results for operands and scalars under the caller's names.  Raises DensifyError, KernelError."""
-        return self.executable.run(*self._renamed(tensors, values))
+        """The results for operands and scalars under the caller's names.  Raises DensifyError, KernelError.
+
+        A result with more entries than its index arrays can count is made again with wide ones.
+        """
+        try:
+            return self.executable.run(*self._renamed(tensors, values))
+        except NeedsWideIndices:
+            return self.widen().run(tensors, values)
 
     def run_timed(
         self, tensors: Mapping[str, FiberTensor], values: Mapping[str, Scalar]
     ) -> tuple[list[FiberTensor], float]:
         """As `run`, with the seconds spent in kernels and allocation."""
-        return self.executable.run_timed(*self._renamed(tensors, values))
+        try:
+            return self.executable.run_timed(*self._renamed(tensors, values))
+        except NeedsWideIndices:
+            return self.widen().run_timed(tensors, values)
 
     def _renamed(
         self, tensors: Mapping[str, FiberTensor], values: Mapping[str, Scalar]
@@ -83,9 +95,9 @@ def compile_logic(
 ) -> CompiledPlan:
     """Compile a plan under the settings in force.
 
-    extents: for each field, the slot and axis that has its extent, or ("", n) for the constant n.  classes: "zero", "one" or
-    "many" for each field.  wide: index arrays of results hold 64-bit integers.  names: what the user calls slots and fields.
-    Raises LoweringError where no kernel can be made.
+    extents: for each field, the slot and axis that has its extent, or ("", n) for the constant n.  classes: "zero",
+    "one" or "many" for each field.  wide: index arrays of results hold 64-bit integers.  names: what the user calls
+    slots and fields. Raises LoweringError where no kernel can be made.
     """
     ctx = RuleContext(names=Names(all_names(plan)))
     normal, trail = normalize(plan, ctx)
@@ -103,7 +115,8 @@ def compile_logic(
     fills = {query.alias.name: _fill_expression(query) for query in scheduled.bodies}
     heads = _heads(program, {new: names.get(old, old) for new, old in renamed.items()})
     executable = compile_program(program, fills, origins, current(), heads)
-    return CompiledPlan(scheduled, tuple(trail), executable, tuple(renamed.items()), remarks(executable))
+    widen = cache(partial(compile_logic, plan, extents=extents, classes=classes, wide=True, names=names))
+    return CompiledPlan(scheduled, tuple(trail), executable, tuple(renamed.items()), remarks(executable), widen)
 
 
 def _fill_expression(query: Query) -> Node:

@@ -114,7 +114,9 @@ def _entries(access: Access) -> int:
 
 def _unit_strides(form: QueryForm, target: TensorType, innermost: tuple[str, ...]) -> int:
     """How many dense operands, and the target, the innermost loop (none for a scalar) walks with unit stride."""
-    count = sum(storage_names(a)[-1:] == innermost != () and a.tensor.type.levels[-1].stores_all for a in form.accesses())
+    count = sum(
+        storage_names(a)[-1:] == innermost != () and a.tensor.type.levels[-1].stores_all for a in form.accesses()
+    )
     return count + (storage_order(target, form.index)[-1:] == innermost != ())
 
 

@@ -24,9 +24,9 @@ def _phase(phase: Phase) -> str:
             start = "every element is written" if lowered.covered else "filled first, then updated in place"
             return f"{name} is dense: {start}"
         case "shared":
-            return f"{name} has the stored coordinates of {phase.model} and shares its index arrays: values only"
+            return f"{name} has the stored coordinates of {phase.source_name} and shares its index arrays: values only"
         case "scatter":
-            return f"{name} is {phase.source_name} in another storage order: a counting sort, two passes over its entries"
+            return f"{name} is {phase.source_name} in another storage order: a counting sort in two passes"
         case _:
             rooms = [bound_text(room) for room in lowered.rooms if room is not None]
             how = "grown while it runs, up to" if lowered.resumable else "allocated with room for"

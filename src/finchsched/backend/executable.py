@@ -71,7 +71,7 @@ def compile_program(
         lowered = lower_nest(nest, f"make_{nest.target.name}", reassociate=settings.reassociate)
         kernel = load_kernel(lowered.kernel, heads.get(nest.target.name, ""), settings.backend)  # type: ignore[arg-type]  # checked by Settings
         name = nest.target.name
-        phases.append(Phase(lowered, kernel, _extent_sources(nest, extents), fills[name], name))
+        phases.append(Phase(lowered, kernel, _extent_sources(nest, extents), fills[name]))
     results = tuple(tensor.name for tensor in program.results)
     return Executable(program, tuple(phases), results, _last_uses(program, results))
 

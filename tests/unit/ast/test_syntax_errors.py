@@ -135,14 +135,10 @@ def test_loop(text, place, message):
 
 
 WORDS = [
-    *(
-        "slot alias input work scalar return nest by dense for if var declare freeze pass block order MapJoin Aggregate "
-        "Reorder Reformat Subquery add min A S i t 0 1.5 -1 1e5 True inf nan float64 int64 size $ ~ finite @ : := = += == "
-        "( ) [ ] , + * ** < Dense SparseList Element perm"
-    ).split(),
-    "\n",
-    "\n    ",
-    "\n        ",
+    *"slot alias input work scalar return nest by dense for if var declare freeze pass block order".split(),
+    *"MapJoin Aggregate Reorder Reformat Subquery add min A S i t 0 1.5 -1 1e5 True inf nan float64 int64 size".split(),
+    *"$ ~ finite @ : := = += == ( ) [ ] , + * ** < Dense SparseList Element perm".split(),
+    *("\n", "\n    ", "\n        "),
 ]
 
 

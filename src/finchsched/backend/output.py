@@ -1,0 +1,249 @@
+"""Buffers of a nest's target: how much room they get, how they grow, and what is left of them when the kernel is done.
+
+One class per way of assembly (`finchsched.ast.loop.ASSEMBLIES`).  Untouched pages of a buffer cost no memory, so an
+upper bound is allocated at once and cut to size afterwards.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from finchsched.algebra.dtypes import INT32, Scalar
+from finchsched.backend.allocate import empty, filled, zeros
+from finchsched.backend.scalars import evaluate
+from finchsched.errors import DensifyError, KernelError
+from finchsched.formats.fiber_tensor import FiberTensor
+from finchsched.formats.levels import SparseList
+from finchsched.passes.lower.signature import Bound, Entries, Extent, Least, LoweredNest, Product, Total
+from finchsched.settings import current
+
+__all__ = ["Array", "NeedsWideIndices", "Output", "OutputPlan", "Run", "evaluate_bound", "output_plan"]
+
+Array = NDArray[Any]
+Make = Callable[[int, np.dtype[Any]], Array]
+
+_ROOM = 4
+"""First guess at the room of a result of unknown size: this many times the entries of the operands."""
+
+_OFFSETS = np.dtype(np.uint64)
+
+
+class NeedsWideIndices(KernelError):
+    """The result has more entries than 32-bit positions can count; the plan must be made again with wide indices."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one run knows: operands and earlier results by name, scalars, and the extents of the nest's indices."""
+
+    tensors: Mapping[str, FiberTensor]
+    values: Mapping[str, Scalar]
+    sizes: Mapping[str, int]
+
+
+@dataclass(slots=True)
+class Output:
+    """Buffers of the target while its kernel runs; `extra` has the offsets of a counting sort."""
+
+    pos: list[Array | None]
+    crd: list[Array | None]
+    val: Array
+    rooms: list[int] = field(default_factory=list)
+    extra: dict[str, Array] = field(default_factory=dict)
+
+
+class OutputPlan(ABC):
+    """How to make the target of one nest.
+
+    axes: index names by logical axis.  storage: the same in storage order.  source: the operand whose pattern is
+    shared, or that is sorted anew; "" if there is none.
+    """
+
+    def __init__(self, lowered: LoweredNest, axes: tuple[str, ...], storage: tuple[str, ...], source: str) -> None:
+        self.lowered, self.axes, self.storage, self.source = lowered, axes, storage, source
+        self.type = lowered.nest.target.type
+        self.dtype = self.type.dtype.numpy
+        self.none: list[Array | None] = [None] * len(axes)
+
+    @abstractmethod
+    def allocate(self, run: Run) -> Output:
+        """Buffers for a run."""
+
+    def grow(self, output: Output, status: Array, run: Run) -> None:
+        """Make room where the kernel ran out of it."""
+        raise KernelError(f"{self.lowered.nest.target.name} cannot grow")
+
+    def trim(self, output: Output, status: Array, run: Run) -> None:  # noqa: B027  # dense and shared targets fit as they are
+        """Cut the buffers to what was written."""
+
+    def finish(self, output: Output, status: Array, run: Run, fill: Scalar) -> FiberTensor:
+        """The target; its new buffers are read-only."""
+        self.trim(output, status, run)
+        for array in (*output.pos, *output.crd, output.val):
+            if array is not None:
+                array.setflags(write=False)
+        shape = tuple([run.sizes[name] for name in self.axes])
+        return FiberTensor(self.type, shape, fill, tuple(output.pos), tuple(output.crd), output.val)
+
+
+class _Dense(OutputPlan):
+    def allocate(self, run: Run) -> Output:
+        count = 1
+        for name in self.storage:
+            count *= run.sizes[name]
+        if count > current().densify:
+            self._refuse_unless_dense(count, run)
+        if self.lowered.covered:
+            return Output(self.none, self.none, empty(count, self.dtype))
+        initial = evaluate(self.lowered.initial, run.values, run.sizes)
+        return Output(self.none, self.none, filled(count, self.dtype, initial))
+
+    def _refuse_unless_dense(self, count: int, run: Run) -> None:
+        """Raise DensifyError unless some operand is as large already."""
+        if count <= max((len(t.val) for t in run.tensors.values()), default=0):
+            return
+        extents = " x ".join(str(run.sizes[name]) for name in self.axes)
+        raise DensifyError(
+            f"a result of shape {extents} would be dense: {count} elements, over the limit of {current().densify}\n"
+            "hint: raise the limit with fs.config(densify=...), or ask for a sparse format"
+        )
+
+
+class _Shared(OutputPlan):
+    def allocate(self, run: Run) -> Output:
+        model = run.tensors[self.source]
+        return Output(list(model.pos), list(model.crd), empty(len(model.val), self.dtype))
+
+
+class _Append(OutputPlan):
+    def allocate(self, run: Run) -> Output:
+        operands = sum(len(t.val) for t in run.tensors.values())
+        rooms: list[int] = []
+        for number, bound in enumerate(self.lowered.rooms):
+            if bound is None:
+                rooms.append(0)
+                continue
+            room = evaluate_bound(bound, run)
+            if self.lowered.resumable and number > 0:
+                room = min(room, _ROOM * operands + run.sizes[self.storage[number]] + 1)
+            rooms.append(min(room, _most(self.type.levels[number])))
+        output = Output(list(self.none), list(self.none), empty(0, self.dtype), rooms)
+        self._make_room(output, run)
+        return output
+
+    def _make_room(self, output: Output, run: Run) -> None:
+        """Bring every buffer to the size that `output.rooms` asks for, keeping what it holds."""
+        parents = 1
+        for number, level in enumerate(self.type.levels):
+            if not isinstance(level, SparseList):
+                parents *= run.sizes[self.storage[number]]
+                continue
+            output.pos[number] = _enlarged(output.pos[number], parents + 1, level.pos.numpy, zeros)
+            output.crd[number] = _enlarged(output.crd[number], output.rooms[number], level.crd.numpy, empty)
+            # A dense block below is cleared before it is known whether it stays: one more than there is room for.
+            parents = output.rooms[number] + 1
+        leaf = isinstance(self.type.levels[-1], SparseList)
+        output.val = _enlarged(output.val, output.rooms[-1] if leaf else parents, self.dtype, empty)
+
+    def grow(self, output: Output, status: Array, run: Run) -> None:
+        rank = len(self.storage)
+        for number, level in enumerate(self.type.levels):
+            need = int(status[2 + rank + number])
+            if isinstance(level, SparseList) and need > output.rooms[number]:
+                if need > _most(level):
+                    raise NeedsWideIndices(f"{need} entries")
+                output.rooms[number] = min(max(need, 2 * output.rooms[number]), _most(level))
+        self._make_room(output, run)
+
+    def trim(self, output: Output, status: Array, run: Run) -> None:
+        parents = 1
+        for number, name in enumerate(self.storage):
+            pos, crd = output.pos[number], output.crd[number]
+            if pos is None or crd is None:
+                parents *= run.sizes[name]
+                continue
+            used = int(status[2 + number])
+            pos = pos[: parents + 1]
+            if number == 0:
+                pos[1] = used
+            elif self.lowered.gaps:
+                np.maximum.accumulate(pos, out=pos)
+            output.pos[number], output.crd[number] = pos, crd[:used]
+            parents = used
+        output.val = output.val[:parents]
+
+
+class _Scatter(OutputPlan):
+    def allocate(self, run: Run) -> Output:
+        stored, leading = len(run.tensors[self.source].val), run.sizes[self.storage[0]]
+        if stored > _most(self.type.levels[1]):
+            raise NeedsWideIndices(f"{stored} entries")
+        output = Output([None], [None], empty(stored, self.dtype))
+        for number, level in enumerate(self.type.levels[1:], start=1):
+            assert isinstance(level, SparseList)
+            output.pos.append(zeros(leading + 2 if number == 1 else stored + 1, level.pos.numpy))
+            output.crd.append(empty(stored, level.crd.numpy))
+            if number > 1:
+                output.extra[f"off{number}"] = zeros(leading + 2, _OFFSETS)
+            if number < len(self.storage) - 1:
+                output.extra[f"last{number}"] = zeros(leading, _OFFSETS)
+        return output
+
+    def trim(self, output: Output, status: Array, run: Run) -> None:
+        leading = run.sizes[self.storage[0]]
+        first = output.pos[1]
+        assert first is not None
+        output.pos[1] = first[: leading + 1]
+        nodes = int(first[leading])
+        for number in range(2, len(self.storage)):
+            pos, crd = output.pos[number], output.crd[number - 1]
+            assert pos is not None and crd is not None
+            total = int(output.extra[f"off{number}"][leading])
+            pos[nodes] = total
+            output.pos[number], output.crd[number - 1] = pos[: nodes + 1], crd[:nodes]
+            nodes = total
+
+
+_KINDS: dict[str, type[OutputPlan]] = {"dense": _Dense, "shared": _Shared, "append": _Append, "scatter": _Scatter}
+
+
+def output_plan(lowered: LoweredNest, axes: tuple[str, ...], storage: tuple[str, ...], source: str) -> OutputPlan:
+    """How to make the target of a nest."""
+    return _KINDS[lowered.nest.assembly](lowered, axes, storage, source)
+
+
+def _enlarged(array: Array | None, count: int, dtype: np.dtype[Any], make: Make) -> Array:
+    """An array of at least `count` elements that begins with those of `array`."""
+    if array is not None and len(array) >= count:
+        return array
+    larger = make(count, dtype)
+    if array is not None:
+        larger[: len(array)] = array
+    return larger
+
+
+def _most(level: object) -> int:
+    """The most entries that a level's positions can count."""
+    return (1 << 31) - 1 if isinstance(level, SparseList) and level.pos == INT32 else (1 << 63) - 1
+
+
+def evaluate_bound(bound: Bound, run: Run) -> int:
+    """A bound as a number; Python integers, so nothing overflows."""
+    match bound:
+        case Extent(index):
+            return run.sizes[index]
+        case Entries(tensor, level):
+            return run.tensors[tensor].positions(level + 1)
+        case Total(parts):
+            return sum(evaluate_bound(p, run) for p in parts)
+        case Least(parts):
+            return min(evaluate_bound(p, run) for p in parts)
+        case Product(parts):
+            result = 1
+            for part in parts:
+                result *= evaluate_bound(part, run)
+            return result
