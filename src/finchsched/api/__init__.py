@@ -4,6 +4,7 @@ from finchsched.api.functions import asarray, compute, einsum, explain, lazy, pl
 from finchsched.api.lazy import Lazy, LazyValueError
 from finchsched.api.plan import Plan
 from finchsched.api.tensor import Tensor
+from finchsched.io import sample_path
 
 __all__ = [
     "Lazy",
@@ -17,6 +18,7 @@ __all__ = [
     "lazy",
     "plan",
     "read",
+    "sample_path",
     "to_dense",
     "to_scipy",
 ]

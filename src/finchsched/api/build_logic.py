@@ -16,10 +16,10 @@ from typing import TypeAlias, assert_never
 from finchsched.algebra.dtypes import BOOL, INT64, DType, Scalar, as_dtype, cast_scalar
 from finchsched.algebra.operators import Operator, cast_operator, identity, operator
 from finchsched.api.einsum_program import Access, Constant, EinsumProgram, IndexValue, Operation, Term, common_type
+from finchsched.api.expression_facts import ExpressionFacts
 from finchsched.api.graph import GraphNode, topological
 from finchsched.api.promotion import ElementType, fit_scalar, kind_of, promote, strong, weak_type
-from finchsched.ast.fact_table import FactTable, distinct
-from finchsched.ast.facts import fill, fold_call, fold_repeat
+from finchsched.ast.fact_table import distinct
 from finchsched.ast.format import TensorType
 from finchsched.ast.logic import (
     Aggregate,
@@ -135,7 +135,7 @@ class _Builder:
         self.names = Names()
         self.counters: dict[str, int] = {}
         self.bodies: list[Query] = []
-        self.facts = _Facts()
+        self.facts = ExpressionFacts()
 
     def build(self) -> BuiltPlan:
         self.name_leaves()
@@ -513,45 +513,6 @@ class _Builder:
         if any(isinstance(n, Value) and n.name.removeprefix("index_") in self.extents for n in distinct(found)):
             return Literal(cast_scalar(0, self.facts.dtype(expr)), self.facts.dtype(expr))
         return found
-
-
-class _Facts:
-    """Fields, types and fills of the expressions made so far, by identity; it keeps them alive."""
-
-    def __init__(self) -> None:
-        self._table = FactTable()
-        self._fills: dict[int, Node] = {}
-        self._alive: list[LogicExpr] = []
-
-    def add(self, expr: LogicExpr) -> LogicExpr:
-        """`expr`, whose arguments were added before."""
-        self._table.add(expr)
-        self._fills[id(expr)] = self._fill_of(expr)
-        self._alive.append(expr)
-        return expr
-
-    def _fill_of(self, expr: LogicExpr) -> Node:
-        match expr:
-            case MapJoin(op, args):
-                return fold_call(op, tuple(self.fill(arg) for arg in args))
-            case Aggregate(op, init, arg, over):
-                return fold_repeat(op, init, self.fill(arg), tuple(f.name for f in over))
-            case Reorder(arg, _) | Relabel(arg, _) | Reformat(_, arg, _) | Subquery(_, arg):
-                return self.fill(arg)
-            case _:
-                return fill(expr)
-
-    def fill(self, expr: LogicExpr) -> Node:
-        """The value of what is not stored."""
-        return self._fills[id(expr)]
-
-    def fields(self, expr: LogicExpr) -> tuple[Field, ...]:
-        """The fields, in order."""
-        return self._table.fields(expr)
-
-    def dtype(self, expr: LogicExpr) -> DType:
-        """The element type."""
-        return self._table.dtype(expr)
 
 
 class _EinsumTerms:

@@ -41,6 +41,7 @@ def to_fiber_tensor(x: object, fill_value: Scalar | None, copy: bool) -> FiberTe
     )
 
 
+@lru_cache(maxsize=64)
 def element_dtype(dtype: np.dtype[Any]) -> DType:
     """The element type for a NumPy dtype.  Raises DtypeError naming one that tensors cannot hold."""
     try:
@@ -65,7 +66,9 @@ def _from_list(x: list[Any] | tuple[Any, ...]) -> _Array:
     try:
         array = np.array(x)
     except ValueError as error:
-        raise FormatError(f"found a ragged list ({_ragged(x)}), expected rows of equal length") from error
+        raise FormatError(
+            f"found a ragged list ({_ragged(x) or 'its items differ in shape'}), expected rows of equal length"
+        ) from error
     except OverflowError as error:
         raise DtypeError("a number in the list does not fit int64") from error
     if array.dtype.kind in "OUS":
@@ -75,18 +78,14 @@ def _from_list(x: list[Any] | tuple[Any, ...]) -> _Array:
 
 
 def _ragged(x: Any, path: str = "") -> str:
-    """Where a nested list stops being rectangular."""
-    if not isinstance(x, list | tuple) or not x:
-        return f"at {path or 'the top'}"
+    """Where a nested list stops being rectangular; empty if no level by itself does."""
+    if not isinstance(x, list | tuple):
+        return ""
     lengths = [len(item) if isinstance(item, list | tuple | np.ndarray) else None for item in x]
     for number, length in enumerate(lengths):
         if length != lengths[0]:
             return f"{path}[0] has {_items(lengths[0])}, {path}[{number}] has {_items(length)}"
-    for number, item in enumerate(x):
-        found = _ragged(item, f"{path}[{number}]")
-        if not found.startswith("at "):
-            return found
-    return "its items have different shapes"
+    return next(filter(None, (_ragged(item, f"{path}[{number}]") for number, item in enumerate(x))), "")
 
 
 def _items(length: int | None) -> str:
@@ -120,12 +119,15 @@ def dense_tensor(array: _Array, fill_value: Scalar | None, copy: bool) -> FiberT
 
 def _plain(array: _Array, dtype: DType) -> _Array:
     """The array itself if it is contiguous, aligned and of the machine's byte order, else a copy that is."""
+    flags = array.flags
+    if flags.c_contiguous and flags.aligned and array.dtype.isnative:
+        return array if type(array) is np.ndarray else array.view(np.ndarray)
     return np.require(array, dtype=dtype.numpy, requirements=["C", "A"]).view(np.ndarray)
 
 
 def _checked_fill(fill_value: Scalar | None, dtype: DType) -> Scalar:
     if fill_value is None:
-        return cast_fill(0, dtype)
+        return False if dtype.is_bool else 0.0 if dtype.is_float else 0
     if isinstance(fill_value, np.generic):
         fill_value = fill_value.item()
     if not isinstance(fill_value, bool | int | float):

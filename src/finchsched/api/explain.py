@@ -28,7 +28,7 @@ class _Explained(Protocol):
 
 
 def explain_plan(plan: _Explained) -> str:
-    """The text.  A pass that changed nothing is named without repeating the program."""
+    """The text.  Passes that changed nothing are only named."""
     parts = [_section("Operands", "\n".join(_operands(plan)))]
     parts.append(_section("Program", plan.first_logic))
     parts.extend(_stages(plan))
@@ -53,10 +53,16 @@ def _operands(plan: _Explained) -> Iterator[str]:
 
 def _stages(plan: _Explained) -> Iterator[str]:
     before = plan.first_logic
+    idle: list[str] = []
     for name, stage in plan.executable.stages:
-        after = print_logic(stage) if isinstance(stage, LogicPlan | Node) else str(stage)
-        yield _section(f"After {name}", "no change" if after == before else after)
+        after = print_logic(stage) if isinstance(stage, Node) else str(stage)
+        if after == before:
+            idle.append(name)
+        else:
+            yield _section(f"After {name}", after)
         before = after
+    if idle:
+        yield _section("Passes that changed nothing", ", ".join(idle))
 
 
 def _formats(logic: LogicPlan) -> Iterator[str]:

@@ -125,7 +125,8 @@ class Tensor(ArrayOperators):
         assert crd is not None
         if pos.dtype != crd.dtype:
             pos, crd = _one_width(pos, crd)
-        made = (sp.csr_array if self.format == "csr" else sp.csc_array)(self.shape, dtype=data.val.dtype)
+        container: Any = sp.csr_array if self.format == "csr" else sp.csc_array
+        made = container(self.shape, dtype=data.val.dtype)
         made.data, made.indices, made.indptr = (b.copy() if copy else b for b in (data.val, crd, pos))
         made.has_canonical_format = True
         return made

@@ -3,8 +3,6 @@
 A fill is a scalar expression (Literal, Value, Call, Size) that is folded as far as the classes of its values allow.
 """
 
-from functools import lru_cache
-
 from finchsched.algebra.dtypes import INT64, DType, Scalar
 from finchsched.algebra.operators import Operator, absorbs, apply, fold, identity, operator, result_type, same_scalar
 from finchsched.ast.logic import (
@@ -19,15 +17,19 @@ from finchsched.ast.logic import (
     Subquery,
     Table,
 )
-from finchsched.ast.node import Node
+from finchsched.ast.node import Node, derive
 from finchsched.ast.scalar import Call, Literal, Size, Value
 
 __all__ = ["dtype", "fields", "fill", "fold_call", "fold_repeat", "is_identity", "scalar_dtype"]
 
 
-@lru_cache(maxsize=1 << 14)
 def fields(expr: LogicExpr) -> tuple[Field, ...]:
     """The fields of an expression, in order."""
+    found: tuple[Field, ...] = derive(expr, "fields", _fields, through=LogicExpr)
+    return found
+
+
+def _fields(expr: Node) -> tuple[Field, ...]:
     match expr:
         case Literal() | Value():
             return ()
@@ -47,9 +49,13 @@ def fields(expr: LogicExpr) -> tuple[Field, ...]:
             raise TypeError(f"{type(expr).__name__} is not a Logic expression")
 
 
-@lru_cache(maxsize=1 << 14)
 def dtype(expr: LogicExpr) -> DType:
     """The element type of an expression."""
+    found: DType = derive(expr, "dtype", _dtype, through=LogicExpr)
+    return found
+
+
+def _dtype(expr: Node) -> DType:
     match expr:
         case Literal(_, found) | Value(_, found, _):
             return found
@@ -67,12 +73,16 @@ def dtype(expr: LogicExpr) -> DType:
             raise TypeError(f"{type(expr).__name__} is not a Logic expression")
 
 
-@lru_cache(maxsize=1 << 14)
 def fill(expr: LogicExpr) -> Node:
     """The fill of an expression: op of the fills for a map, the n-fold reduction of the fill for an aggregate.
 
     A coordinate has no fill of its own; in a fill it counts as a finite Value.
     """
+    found: Node = derive(expr, "fill", _fill, through=LogicExpr)
+    return found
+
+
+def _fill(expr: Node) -> Node:
     match expr:
         case Literal() | Value():
             return expr

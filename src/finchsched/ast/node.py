@@ -6,19 +6,20 @@ differ and NaN equals NaN.  A keyword-only field declared with `compare=False` i
 equality and hash.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from typing import Any, Self
 
 from finchsched.algebra.dtypes import scalar_key
 
-__all__ = ["Node", "children", "field_names", "rebuild", "rebuild_postorder", "walk"]
+__all__ = ["Node", "children", "derive", "field_names", "rebuild", "rebuild_postorder", "walk"]
 
 
 class Node:
     """A node of an IR.  Subclass with `@dataclass(frozen=True, slots=True, eq=False)`."""
 
-    __slots__ = ("_hash", "_key")
+    __slots__ = ("_facts", "_hash", "_key")
+    _facts: dict[str, Any] | None
     _hash: int
     _key: tuple[Any, ...]
 
@@ -27,6 +28,7 @@ class Node:
         key = tuple([_field_key(getattr(self, name)) for name in field_names(type(self))])
         object.__setattr__(self, "_key", key)
         object.__setattr__(self, "_hash", hash((type(self).__name__, key)))
+        object.__setattr__(self, "_facts", None)
 
     def __hash__(self) -> int:
         return self._hash
@@ -63,6 +65,33 @@ class Node:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (rebuild_postorder, (_postorder_table(self),))
+
+
+def derive(root: Node, name: str, rule: Callable[[Node], Any], *, through: Any = None) -> Any:
+    """The fact `name` of a node, by `rule`, which may ask for the same fact of the node's children with `known`.
+
+    Facts are kept on the nodes they belong to and derived children first, so depth costs no recursion.  Only children of
+    the class `through` (by default all) have the fact.
+    """
+    if root._facts is not None and name in root._facts:
+        return root._facts[name]
+    stack: list[tuple[Node, bool]] = [(root, False)]
+    while stack:
+        node, ready = stack.pop()
+        facts = node._facts
+        if facts is not None and name in facts:
+            continue
+        if not ready:
+            stack.append((node, True))
+            stack.extend((c, False) for c in children(node) if through is None or isinstance(c, through))
+            continue
+        found = rule(node)
+        if node._facts is None:
+            object.__setattr__(node, "_facts", {name: found})
+        else:
+            node._facts[name] = found
+    assert root._facts is not None
+    return root._facts[name]
 
 
 def _field_key(value: Any) -> Any:

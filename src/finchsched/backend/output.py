@@ -121,16 +121,7 @@ class _Shared(OutputPlan):
 
 class _Append(OutputPlan):
     def allocate(self, run: Run) -> Output:
-        operands = sum(len(t.val) for t in run.tensors.values())
-        rooms: list[int] = []
-        for number, bound in enumerate(self.lowered.rooms):
-            if bound is None:
-                rooms.append(0)
-                continue
-            room = evaluate_bound(bound, run)
-            if self.lowered.resumable and number > 0:
-                room = min(room, _ROOM * operands + run.sizes[self.storage[number]] + 1)
-            rooms.append(min(room, _most(self.type.levels[number])))
+        rooms = [room_at_first(self.lowered, number, run) for number in range(len(self.storage))]
         output = Output(list(self.none), list(self.none), empty(0, self.dtype), rooms)
         self._make_room(output, run)
         return output
@@ -224,6 +215,18 @@ def _enlarged(array: Array | None, count: int, dtype: np.dtype[Any], make: Make)
     if array is not None:
         larger[: len(array)] = array
     return larger
+
+
+def room_at_first(lowered: LoweredNest, number: int, run: Run) -> int:
+    """Coordinates that level `number` of an appended target gets room for before its kernel runs."""
+    bound = lowered.rooms[number]
+    if bound is None:
+        return 0
+    room = evaluate_bound(bound, run)
+    if lowered.resumable and number > 0:
+        operands = sum(len(t.val) for t in run.tensors.values())
+        room = min(room, _ROOM * operands + run.sizes[_storage_names(lowered)[number]] + 1)
+    return min(room, _most(lowered.nest.target.type.levels[number]))
 
 
 def _most(level: object) -> int:

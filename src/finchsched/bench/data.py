@@ -6,7 +6,6 @@ zero (which SciPy would drop and a sparse compiler keeps).  Equal arguments give
 """
 
 import json
-import os
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,12 +17,13 @@ import numpy.typing as npt
 import scipy.io
 import scipy.sparse as sp
 
+from finchsched.io import data_folder
+
 Csr: TypeAlias = sp.csr_array
 Keys: TypeAlias = npt.NDArray[np.int64]
 
 SEED = 20_240_817
 REAL_MIN_NNZ = 300_000
-DATA_VARIABLE = "FINCHSCHED_DATA"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +109,6 @@ def canonical(matrix: Any) -> Csr:
     out.indptr = out.indptr.astype(np.int32, copy=False)
     out.indices = out.indices.astype(np.int32, copy=False)
     return out
-
-
-def data_folder() -> Path:
-    """The folder of real matrices: $FINCHSCHED_DATA, else `shared/data` beside the repository.  It may not exist."""
-    named = os.environ.get(DATA_VARIABLE)
-    return Path(named) if named else Path(__file__).resolve().parents[3].parent / "shared" / "data"
 
 
 def real_matrices(folder: Path, least_nnz: int = REAL_MIN_NNZ) -> list[DataSet]:

@@ -32,10 +32,15 @@ from finchsched.bench.report import (
     write_json,
 )
 from finchsched.bench.timing import Timing, alternate, median_reading
+from finchsched.errors import FinchschedError
 
 COLUMNS = 64
 SPGEMM_LIMIT = 200_000_000
 TRIANGLE_LIMIT = 60_000_000
+
+
+class UnknownNameError(FinchschedError, ValueError):
+    """A kernel or a data set that the suite does not have."""
 
 
 class Plan(Protocol):
@@ -304,12 +309,12 @@ def _last_line(error: BaseException) -> str:
 def choose(only: Sequence[str], data: Sequence[str]) -> tuple[list[Case], list[DataSet], bool]:
     """The kernels and data sets named (all when empty), and whether memory is measured ("memory" counts as a kernel).
 
-    Errors: ValueError for an unknown name, with the known ones.
+    Errors: UnknownNameError for an unknown name, with the known ones.
     """
     sets = data_sets()
     for given, known in ((only, [*(c.name for c in CASES), "memory"]), (data, [s.name for s in sets])):
         if unknown := [name for name in given if name not in known]:
-            raise ValueError(f"unknown: {', '.join(unknown)}; hint: one of {', '.join(known)}")
+            raise UnknownNameError(f"unknown: {', '.join(unknown)}\nhint: one of {', '.join(known)}")
     cases = [case for case in CASES if not only or case.name in only]
     chosen = [one for one in sets if not data or one.name in data]
     return cases, chosen, "memory" in only or not (only or data)
@@ -337,7 +342,7 @@ def run_suite(
     """Run the suite, print its table, write JSON to `json_path` if given.
 
     `only` and `data` choose kernels and data sets by name; `max_seconds` bounds each comparison (warm-up excluded), not
-    the whole run.  Returns 1 if a result was wrong or a kernel failed, else 0.  Errors: ValueError for unknown names.
+    the whole run.  Returns 1 if a result was wrong or a kernel failed, else 0.  Errors: UnknownNameError.
     """
     cases, sets, with_memory = choose(only, data)
     used = load_api() if api is None else api

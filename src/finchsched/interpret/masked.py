@@ -161,11 +161,11 @@ def settle(values: Array, stored: Mask, fill: Scalar) -> Masked:
     stored.
     """
     exact = values.dtype.type(fill)
-    structural = ~stored & same_values(values, np.asarray(exact))
+    structural = np.asarray(~stored & same_values(values, np.asarray(exact)))
     if values.dtype.kind == "f":
         rounding = 1e-4 if values.dtype.itemsize <= 4 else 1e-9
         structural |= ~stored & np.isclose(values, exact, rtol=rounding, atol=0.0)
-    return Masked(np.where(structural, exact, values), ~structural, exact.item())
+    return Masked(np.where(structural, exact, values), np.asarray(~structural), exact.item())
 
 
 def postorder(roots: Sequence[Node], operands: Callable[[Node], Sequence[Node]]) -> list[Node]:

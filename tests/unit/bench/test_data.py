@@ -10,9 +10,7 @@ import scipy.io
 import scipy.sparse as sp
 
 from finchsched.bench.data import (
-    DATA_VARIABLE,
     canonical,
-    data_folder,
     data_sets,
     laplacian,
     real_matrices,
@@ -20,6 +18,7 @@ from finchsched.bench.data import (
     second_operand,
     uniform,
 )
+from finchsched.io import DATA_VARIABLE, data_folder
 
 GENERATORS = {
     "sparse": lambda: uniform(1_000, 5_000),

@@ -11,10 +11,11 @@ import pytest
 import scipy.sparse as sp
 
 from finchsched.bench import kernels
-from finchsched.bench.data import DATA_VARIABLE, DataSet, canonical, rmat, uniform
+from finchsched.bench.data import DataSet, canonical, rmat, uniform
 from finchsched.bench.kernels import CASES, Budget, Case, Inputs, measure, multiplications, run_suite, skip_reason
 from finchsched.bench.peers import HAND_VARIABLE, make_peer, sampled_product
 from finchsched.bench.report import Row
+from finchsched.io import DATA_VARIABLE
 
 BY_NAME = {case.name: case for case in CASES}
 QUICK = Budget(repeats=3)
@@ -221,5 +222,5 @@ def test_run_suite_fails_on_a_wrong_result() -> None:
 @pytest.mark.usefixtures("few")
 @pytest.mark.parametrize("names", [{"only": ["spvm"]}, {"data": ["huge"]}])
 def test_unknown_names_are_refused(names: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"unknown: .*hint: one of"):
+    with pytest.raises(ValueError, match=r"(?s)unknown: .*hint: one of"):
         run_suite(None, api=FakeApi(), **names)

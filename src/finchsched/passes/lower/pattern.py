@@ -1,5 +1,7 @@
 """Which operand's stored coordinates a nest's target has, if it has exactly one operand's."""
 
+from itertools import combinations
+
 from finchsched.ast.format import is_sparse, storage_order
 from finchsched.ast.loop import Access, Assign, Define, Index, Loop, Nest, Stmt, Tensor
 from finchsched.ast.node import Node, walk
@@ -42,8 +44,8 @@ def _statements(node: Node) -> list[Node]:
 def pattern_source(body: Stmt, target: Tensor) -> Access | None:
     """The operand whose stored coordinates are exactly those of the target, visited in the target's storage order.
 
-    That operand must have the target's indices, make the assignment vanish where it is structural, and be the only
-    one that can; then the target may share its index arrays.
+    That operand must have the target's indices and make the assignment vanish where it is structural, and no others,
+    alone or together, may do so; then the target may share its index arrays.
     """
     assign = target_assign(Nest(target, "dense", body))
     assert isinstance(assign.target, Access)
@@ -55,16 +57,20 @@ def pattern_source(body: Stmt, target: Tensor) -> Access | None:
         return None
     simplifier = Simplifier(target.type.fill, scalar_fills(body))
     sparse = [a for a in dict.fromkeys(_accesses(assign.rhs)) if is_sparse(a.tensor.type)]
-    vanishing = [a for a in sparse if _vanishes(simplifier, assign, a)]
+    vanishing = [a for a in sparse if _vanishes(simplifier, assign, (a,))]
     if len(vanishing) != 1:
         return None
     model = vanishing[0]
+    others = [a for a in sparse if a != model]
+    if any(_vanishes(simplifier, assign, some) for n in range(len(others)) for some in combinations(others, n + 1)):
+        return None
     same_order = storage_order(model.tensor.type, model.index) == order
     return model if same_order and len(set(order)) == len(order) else None
 
 
-def _vanishes(simplifier: Simplifier, assign: Assign, access: Access) -> bool:
-    return is_empty(simplifier.stmt(assign, {access: Structural(access.tensor.type.fill)}))
+def _vanishes(simplifier: Simplifier, assign: Assign, structural: tuple[Access, ...]) -> bool:
+    """Whether the assignment does nothing where these operands are structural."""
+    return is_empty(simplifier.stmt(assign, {a: Structural(a.tensor.type.fill) for a in structural}))
 
 
 def _accesses(expr: Node) -> list[Access]:

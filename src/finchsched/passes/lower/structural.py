@@ -151,7 +151,7 @@ class Simplifier:
                 result = result_type(op, *(expr_dtype(arg) for arg in args))[1]
                 value = swallowed if swallowed.dtype == result else Literal(bool(swallowed.value), result)
                 return Structural(value) if _same_fill(value, self.fill(call)) else value
-        return Call(op, tuple(_as_value(arg) for arg in args))
+        return _without_identity(Call(op, tuple(_as_value(arg) for arg in args)))
 
     def fill(self, expr: Node) -> Node:
         """The fill of an expression of this nest."""
@@ -168,6 +168,20 @@ class Simplifier:
                 return fold_call(op, tuple(self.fill(arg) for arg in args))
             case _:
                 return expr
+
+
+def _without_identity(call: Call) -> Node:
+    """`x op e -> x` and `e op x -> x` for the identity e; `x - 0 -> x`.  Floats modulo the sign of zero."""
+    if call.op.arity != 2:
+        return call
+    left, right = call.args
+    if call.op.name == "sub" and isinstance(right, Literal) and right.value == 0:
+        return left
+    if is_identity(call.op, right) and expr_dtype(left) == expr_dtype(right):
+        return left
+    if is_identity(call.op, left) and expr_dtype(left) == expr_dtype(right):
+        return right
+    return call
 
 
 def _fold(call: Call) -> Node:

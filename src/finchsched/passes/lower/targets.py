@@ -274,7 +274,7 @@ class AppendTarget(Target):
             self.accumulator = None
             return [], []
         register = self.open_accumulator()
-        return [Set(register, Load(self.values, child))], [Store(self.values, child, register), *self._mark()]
+        return [Set(register, Load(self.values, child))], [Store(self.values, child, register)]
 
     def _enter_leaf(self, level: int, point: Point) -> Around:
         self._leaf_point = point

@@ -100,7 +100,10 @@ class FrontEnd:
 
     def leaf(self) -> LogicExpr:
         rank = int(self.draw(st.integers(0, 3)))  # type: ignore[call-overload]
-        shape = tuple(self.choose(1, 2, 3) for _ in range(rank))
+        return self.table(tuple(self.choose(1, 2, 3) for _ in range(rank)))
+
+    def table(self, shape: tuple[int, ...]) -> LogicExpr:
+        rank = len(shape)
         zero = self.choose(0.0, 0.0, 0.0, float("inf"), 1.0)
         array = self.rng.integers(-3, 4, shape).astype(float)
         if self.odd:
@@ -113,11 +116,12 @@ class FrontEnd:
         return Table(Slot(name, self.slots[name].type), tuple(self.fresh(n) for n in shape))
 
     def operand(self) -> LogicExpr:
-        return self.draw(st.sampled_from(self.made))  # type: ignore[return-value]
+        """One of the latest expressions, more often than not."""
+        return self.draw(st.sampled_from(self.made[-3:] if self.draw(st.booleans()) else self.made))  # type: ignore[return-value]
 
     def step(self) -> None:
         kinds = (self.leaf, self.pointwise, self.pointwise, self.unary, self.aggregate, self.transpose)
-        more = (self.squeeze, self.repeat, self.reformat, self.shared, self.shared, self.coordinate)
+        more = (self.squeeze, self.repeat, self.reformat, self.shared, self.shared, self.coordinate, self.wide)
         expr = self.draw(st.sampled_from(kinds + more))()  # type: ignore[operator]
         if len(fields(expr)) <= 3:
             self.made.append(expr)
@@ -143,6 +147,17 @@ class FrontEnd:
         names = tuple(o for f, o in zip(fields(expr), ends, strict=True) if f in keep)
         dropped = Reorder(expr, tuple(keep)) if len(keep) < len(ends) else expr
         return Relabel(dropped, names)
+
+    def wide(self) -> LogicExpr:
+        """A sum, minimum or product of up to six tensors, leaning left or right."""
+        shape = (int(self.choose(2, 3)),)  # type: ignore[call-overload]
+        out = (self.fresh(shape[0]),)
+        expr = Relabel(self.table(shape), out)
+        for _ in range(int(self.draw(st.integers(3, 5)))):  # type: ignore[call-overload]
+            args = (expr, Relabel(self.table(shape), out))
+            op = operator(str(self.choose("add", "add", "add", "min", "mul")))
+            expr = MapJoin(op, args if self.draw(st.booleans()) else args[::-1])
+        return expr
 
     def scalar(self) -> Literal:
         return Literal(float(self.choose(2.0, -1.0, 0.0)), FLOAT64)  # type: ignore[arg-type]

@@ -1,0 +1,1 @@
+"""The compiled library against NumPy, SciPy and plain loops."""
