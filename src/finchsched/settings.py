@@ -35,8 +35,8 @@ class Settings:
             raise ValueError(f"reassociate={self.reassociate!r}; expected one of {', '.join(_REASSOCIATE)}")
         if self.backend not in _BACKENDS:
             raise ValueError(f"backend={self.backend!r}; expected one of {', '.join(_BACKENDS)}")
-        if self.densify < 0:
-            raise ValueError(f"densify={self.densify}; expected a number of elements, at least 0")
+        if type(self.densify) is not int or self.densify < 0:
+            raise ValueError(f"densify={self.densify!r}; expected a number of elements, at least 0")
 
 
 _DEFAULT = Settings()

@@ -213,8 +213,9 @@ def test_kernel(header: Header, kernel: Kernel, no_shortcuts: Guard) -> None:
     if kernel.multiplies and case.multiplications > MOST_MULTIPLICATIONS:
         pytest.skip(f"needs {case.multiplications:.1e} multiplications, more than {MOST_MULTIPLICATIONS:.0e}")
     expected = kernel.expect(case)
+    tensors = operands(case)
     with no_shortcuts():
-        result = kernel.run(case, operands(case))
+        result = kernel.run(case, tensors)
         if result.ndim == 2 and result.format != "dense" and result.fill_value == 0:
             exported = result.to_scipy()
             assert exported.data is result.data.val and exported.indices is result.data.crd[1]

@@ -16,10 +16,9 @@ from typing import TypeAlias, assert_never
 from finchsched.algebra.dtypes import BOOL, INT64, DType, Scalar, as_dtype, cast_scalar
 from finchsched.algebra.operators import Operator, cast_operator, identity, operator
 from finchsched.api.einsum_program import Access, Constant, EinsumProgram, IndexValue, Operation, Term, common_type
-from finchsched.api.expression_facts import ExpressionFacts
 from finchsched.api.graph import GraphNode, topological
 from finchsched.api.promotion import ElementType, fit_scalar, kind_of, promote, strong, weak_type
-from finchsched.ast.fact_table import distinct
+from finchsched.ast import facts
 from finchsched.ast.format import TensorType
 from finchsched.ast.logic import (
     Aggregate,
@@ -39,7 +38,7 @@ from finchsched.ast.logic import (
     Table,
 )
 from finchsched.ast.names import Names
-from finchsched.ast.node import Node
+from finchsched.ast.node import Node, distinct
 from finchsched.ast.scalar import Literal, Value, int_literal
 from finchsched.ast.syntax import is_identifier
 from finchsched.formats.fiber_tensor import FiberTensor
@@ -135,7 +134,6 @@ class _Builder:
         self.names = Names()
         self.counters: dict[str, int] = {}
         self.bodies: list[Query] = []
-        self.facts = ExpressionFacts()
 
     def build(self) -> BuiltPlan:
         self.name_leaves()
@@ -364,9 +362,9 @@ class _Builder:
             made = self.query(self.names.fresh("temp"), expr, order, _fill_of_nothing(expr) if empty else None)
             site.alias = made
         elif site.uses > 1:
-            rank = len(self.facts.fields(expr))
+            rank = len(facts.fields(expr))
             site.alias = Alias(self.names.fresh("shared"), self.dense_type(expr, rank))
-            expr = self.facts.add(Subquery(site.alias, expr))
+            expr = Subquery(site.alias, expr)
         site.expr = expr
 
     def read(self, node: GraphNode, index: Index) -> _Operand:
@@ -388,7 +386,7 @@ class _Builder:
 
     def table(self, tensor: Slot | Alias, index: Index) -> LogicExpr:
         """A tensor at some fields, and at 0 along axes that have none."""
-        return self.facts.add(Table(tensor, tuple(int_literal(0) if f is None else f for f in index)))
+        return Table(tensor, tuple(int_literal(0) if f is None else f for f in index))
 
     def renamed(self, expr: LogicExpr, has: Index, wants: Index) -> LogicExpr:
         """A shared expression under other fields; an axis that its reader drops is squeezed out."""
@@ -398,9 +396,9 @@ class _Builder:
             if f is not None:
                 dropped |= wanted is None
                 new[f] = wanted or self.fresh_field(self.extents[f.name], 1)
-        order = tuple(new[f] for f in self.facts.fields(expr))
-        renamed = self.facts.add(Relabel(expr, order))
-        return self.facts.add(Reorder(renamed, tuple(f for f in order if f in wants))) if dropped else renamed
+        order = tuple(new[f] for f in facts.fields(expr))
+        renamed = Relabel(expr, order)
+        return Reorder(renamed, tuple(f for f in order if f in wants)) if dropped else renamed
 
     def value(self, node: GraphNode, target: DType) -> LogicExpr:
         """A run-time scalar in one type; the same scalar in another type is another Value."""
@@ -409,11 +407,11 @@ class _Builder:
             name = self.numbered("v")
             self.values[key] = Value(name, target, kind_of(fit_scalar(node.data, target)))
             self.bindings.append(ValueBinding(name, key[0], -1, target))
-        return self.facts.add(self.values[key])
+        return self.values[key]
 
     def aggregate(self, op: Operator, expr: LogicExpr, over: tuple[Field, ...]) -> LogicExpr:
-        found = self.facts.dtype(expr)
-        return self.facts.add(Aggregate(op, Literal(identity(op, found), found), expr, over))
+        found = facts.dtype(expr)
+        return Aggregate(op, Literal(identity(op, found), found), expr, over)
 
     def apply(self, op: Operator, args: Sequence[tuple[_Operand, ElementType]]) -> tuple[LogicExpr, ElementType]:
         """`op` on arguments cast to their promoted type."""
@@ -422,7 +420,7 @@ class _Builder:
             return self.cast(args[0][0], strong(result)), result
         wanted = (BOOL, argument, argument) if op.name == "where" else (argument,) * op.arity
         cast = tuple(self.cast(expr, target) for (expr, _), target in zip(args, wanted, strict=True))
-        return self.facts.add(MapJoin(op, cast)), result
+        return MapJoin(op, cast), result
 
     def cast(self, expr: _Operand, target: DType) -> LogicExpr:
         """A literal or a scalar in another type is another literal or Value; anything else gets a cast operator."""
@@ -431,11 +429,11 @@ class _Builder:
             if found == target or not (found.is_float and target.is_integer):
                 return self.value(expr, target)
             expr = self.value(expr, found)
-        if self.facts.dtype(expr) == target:
+        if facts.dtype(expr) == target:
             return expr
         if isinstance(expr, Literal):
-            return self.facts.add(Literal(fit_scalar(expr.value, target), target))
-        return self.facts.add(MapJoin(cast_operator(target), (expr,)))
+            return Literal(fit_scalar(expr.value, target), target)
+        return MapJoin(cast_operator(target), (expr,))
 
     def reduce(self, node: GraphNode, site: _Site) -> LogicExpr:
         name, axes, keepdims, target = node.params
@@ -447,7 +445,7 @@ class _Builder:
             expr = self.aggregate(operator(name), expr, over)
         units = [site.index[axis] for axis in axes] if keepdims else []
         if any(f is not None for f in units):
-            expr = self.facts.add(Reorder(expr, tuple(f for f in site.index if f is not None)))
+            expr = Reorder(expr, tuple(f for f in site.index if f is not None))
         return expr
 
     def einsum(self, node: GraphNode, site: _Site) -> LogicExpr:
@@ -465,19 +463,19 @@ class _Builder:
             expr = self.cast(expr, BOOL)
         reduced = tuple(f for f in over if f is not None)
         if reduced:
-            op = operator("or" if program.keep and self.facts.dtype(expr).is_bool else program.reduction)
+            op = operator("or" if program.keep and facts.dtype(expr).is_bool else program.reduction)
             expr = self.aggregate(op, expr, reduced)
         return self.cast(expr, strong(node.type)) if truth else expr
 
     def reformat(self, node: GraphNode, index: Index) -> LogicExpr:
         levels, perm, drop_fill = node.params
         order = tuple(f for f in index if f is not None)
-        arg = self.facts.add(Reorder(self.cast(self.read(node.args[0], index), strong(node.type)), order))
+        arg = Reorder(self.cast(self.read(node.args[0], index), strong(node.type)), order)
         kept = [axis for axis in perm if index[axis] is not None]
         if len(kept) < len(perm):  # an axis that its reader drops: the format is of no consequence
             return arg
-        found = TensorType(levels, perm, self.facts.dtype(arg), self.constant_fill(arg))
-        return self.facts.add(Reformat(found, arg, drop_fill))
+        found = TensorType(levels, perm, facts.dtype(arg), self.constant_fill(arg))
+        return Reformat(found, arg, drop_fill)
 
     # ------------------------------------------------------------------------------------------ queries
 
@@ -491,7 +489,7 @@ class _Builder:
 
     def query(self, name: str, expr: LogicExpr, order: tuple[Field, ...], empty: Literal | None) -> Alias:
         """Add a query; `empty` is the fill of a reduction over nothing."""
-        done = isinstance(expr, Reformat | Reorder) and self.facts.fields(expr) == order
+        done = isinstance(expr, Reformat | Reorder) and facts.fields(expr) == order
         rhs = expr if done else Reorder(expr, order)
         if isinstance(rhs, Reformat):
             made = rhs.type
@@ -505,13 +503,13 @@ class _Builder:
 
     def dense_type(self, expr: LogicExpr, rank: int) -> TensorType:
         """A provisional type: the passes choose levels."""
-        return TensorType((Dense(),) * rank, tuple(range(rank)), self.facts.dtype(expr), self.constant_fill(expr))
+        return TensorType((Dense(),) * rank, tuple(range(rank)), facts.dtype(expr), self.constant_fill(expr))
 
     def constant_fill(self, expr: LogicExpr) -> Node:
         """The fill, or 0 where it would differ from coordinate to coordinate."""
-        found = self.facts.fill(expr)
+        found = facts.fill(expr)
         if any(isinstance(n, Value) and n.name.removeprefix("index_") in self.extents for n in distinct(found)):
-            return Literal(cast_scalar(0, self.facts.dtype(expr)), self.facts.dtype(expr))
+            return Literal(cast_scalar(0, facts.dtype(expr)), facts.dtype(expr))
         return found
 
 
@@ -534,10 +532,10 @@ class _EinsumTerms:
                 return (expr, arg.type) if self.keep is None else (self.builder.cast(expr, self.keep), self.keep)
             case IndexValue(name, _):
                 found = self.letters[name]
-                return self.builder.facts.add(int_literal(0) if found is None else Coordinate(found)), INT64
+                return int_literal(0) if found is None else Coordinate(found), INT64
             case Constant(value):
                 kind = weak_type(value)
-                return self.builder.facts.add(Literal(value, kind.default)), kind
+                return Literal(value, kind.default), kind
             case Operation(name, args, _):
                 return self.builder.apply(operator(name), [self.term(arg) for arg in args])
             case _:

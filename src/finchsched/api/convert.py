@@ -56,9 +56,12 @@ def element_dtype(dtype: np.dtype[Any]) -> DType:
 
 def _array_of(x: object) -> _Array:
     try:
-        return np.asarray(x)
+        array = np.asarray(x)
     except OverflowError as error:
         raise DtypeError(f"the number {x!r} does not fit int64") from error
+    if isinstance(x, int) and array.dtype.kind == "O":
+        raise DtypeError(f"the number {x} does not fit int64")
+    return array
 
 
 def _from_list(x: list[Any] | tuple[Any, ...]) -> _Array:
@@ -72,7 +75,10 @@ def _from_list(x: list[Any] | tuple[Any, ...]) -> _Array:
     except OverflowError as error:
         raise DtypeError("a number in the list does not fit int64") from error
     if array.dtype.kind in "OUS":
-        raise DtypeError(f"found a list of {_first_leaf(x)}, expected bools and numbers")
+        leaf = _first_leaf(x)
+        if leaf is int:
+            raise DtypeError("a number in the list does not fit int64")
+        raise DtypeError(f"found a list of {leaf.__name__} objects, expected bools and numbers")
     array.setflags(write=False)
     return array
 
@@ -92,10 +98,11 @@ def _items(length: int | None) -> str:
     return "no items, it is a number" if length is None else f"{length} item{'' if length == 1 else 's'}"
 
 
-def _first_leaf(x: Any) -> str:
+def _first_leaf(x: Any) -> type:
+    """The type of the first item that is no number, if there is one."""
     while isinstance(x, list | tuple) and x:
         x = next((item for item in x if not isinstance(item, bool | int | float | np.number | np.bool)), x[0])
-    return f"{type(x).__name__} objects"
+    return type(x)
 
 
 # ---------------------------------------------------------------------------------------------- dense
@@ -176,7 +183,7 @@ def scipy_tensor(matrix: Any, fill_value: Scalar | None, copy: bool) -> FiberTen
         return _sparse_vector(matrix, dtype, fill_value)
     made_here = copy or matrix.format not in ("csr", "csc")
     if matrix.format not in ("csr", "csc"):
-        matrix = matrix.tocsr()
+        matrix = _as_csr(matrix)
     perm = (0, 1) if matrix.format == "csr" else (1, 0)
     shape = (int(matrix.shape[0]), int(matrix.shape[1]))
     pos, crd, val = _checked_csr(matrix, shape[perm[0]], shape[perm[1]], dtype)
@@ -195,6 +202,38 @@ def scipy_tensor(matrix: Any, fill_value: Scalar | None, copy: bool) -> FiberTen
     return FiberTensor(kind, shape, fill, (None, pos), (None, crd), val)
 
 
+def _as_csr(matrix: Any) -> Any:
+    """SciPy's conversion, which does not check indices and may crash: they are checked before."""
+    if matrix.format == "coo":
+        for axis, coordinates in enumerate(matrix.coords):
+            if len(coordinates) != len(matrix.data):
+                raise FormatError(f"found {len(coordinates)} coordinates on axis {axis} and {len(matrix.data)} values")
+            _check_range(_index(coordinates), int(matrix.shape[axis]), f"coordinates on axis {axis}")
+    elif matrix.format == "bsr":
+        _check_blocks(matrix)
+    try:
+        return matrix.tocsr()
+    except (IndexError, ValueError) as error:
+        raise FormatError(f"SciPy cannot read this {matrix.format} matrix: {error}") from error
+
+
+def _check_blocks(matrix: Any) -> None:
+    """Raise FormatError unless the blocks fill the shape, and their pointers and indices are in range."""
+    data = matrix.data
+    high, wide = data.shape[1:] if data.ndim == 3 else (0, 0)
+    if not high or not wide or matrix.shape[0] % high or matrix.shape[1] % wide:
+        raise FormatError(f"blocks of shape {data.shape[1:]} do not fill a matrix of shape {matrix.shape}")
+    rows, cols = matrix.shape[0] // high, matrix.shape[1] // wide
+    _check_pointers(_index(matrix.indptr), _index(matrix.indices), data, rows, cols)
+
+
+def _check_range(index: _Array, extent: int, what: str) -> None:
+    if len(index) and (index.min() < 0 or index.max() >= extent):
+        at = int(((index < 0) | (index >= extent)).argmax())
+        allowed = f"lie in 0 .. {extent - 1}" if extent else "be absent, as the extent is 0"
+        raise FormatError(f"{what} must {allowed}; found {index[at]} at position {at}")
+
+
 def _own(buffer: _Array, matrix: Any) -> None:
     """Make a buffer read-only, unless it is one that the caller may hold."""
     if (
@@ -209,32 +248,43 @@ def _own(buffer: _Array, matrix: Any) -> None:
 def _checked_csr(matrix: Any, rows: int, cols: int, dtype: DType) -> tuple[_Array, _Array, _Array]:
     """(pos, crd, val) with what they promise checked, except order; room at the end of crd and val is cut off."""
     pos, crd = _index(matrix.indptr), _index(matrix.indices)
-    if len(pos) != rows + 1 or (len(pos) and pos[0] != 0):
-        raise FormatError(f"indptr must have {rows + 1} entries, the first 0; found {len(pos)} entries")
+    stored = _check_pointers(pos, crd, matrix.data, rows, cols)
+    return pos, crd[:stored], _plain(np.asarray(matrix.data)[:stored], dtype)
+
+
+def _check_pointers(pos: _Array, crd: _Array, data: _Array, rows: int, cols: int) -> int:
+    """How many entries the pointers promise.  Raises FormatError unless they and the indices are in range."""
+    if len(pos) != rows + 1 or pos[0] != 0:
+        raise FormatError(
+            f"indptr must have {rows + 1} entries, the first 0; found {len(pos)} entries"
+            + (f", the first {pos[0]}" if len(pos) else "")
+        )
     if (pos[1:] < pos[:-1]).any():
         at = int((pos[1:] < pos[:-1]).argmax())
         raise FormatError(f"indptr must not decrease; found {pos[at]}, {pos[at + 1]} at {at}")
     stored = int(pos[-1])
-    if len(crd) < stored or len(matrix.data) < stored:
-        found = f"{len(crd)} indices and {len(matrix.data)} values"
-        raise FormatError(f"indptr promises {stored} entries; found {found}")
-    crd = crd[:stored]
-    if stored and (crd.min() < 0 or crd.max() >= cols):
-        at = int(((crd < 0) | (crd >= cols)).argmax())
-        raise FormatError(f"indices must lie in 0 .. {cols - 1}; found {crd[at]} at position {at}")
-    return pos, crd, _plain(np.asarray(matrix.data)[:stored], dtype)
+    if len(crd) < stored or len(data) < stored:
+        raise FormatError(f"indptr promises {stored} entries; found {len(crd)} indices and {len(data)} values")
+    _check_range(crd[:stored], cols, "indices")
+    return stored
 
 
 def _index(array: Any) -> _Array:
-    """An index array as contiguous int32 or int64."""
-    dtype = np.dtype(np.int32) if np.asarray(array).dtype == np.int32 else np.dtype(np.int64)
+    """An index array as contiguous int32 or int64.  Raises FormatError unless it has one axis of integers."""
+    found = np.asarray(array)
+    if found.dtype.kind not in "iu" or found.ndim != 1:
+        raise FormatError(f"index arrays must have one axis of integers; found {found.dtype} of shape {found.shape}")
+    dtype = np.dtype(np.int32) if found.dtype == np.int32 else np.dtype(np.int64)
     return np.require(array, dtype=dtype, requirements=["C", "A"])
 
 
 def _sparse_vector(matrix: Any, dtype: DType, fill_value: Scalar | None) -> FiberTensor:
     if len(matrix.shape) != 1:
         raise FormatError(f"a {matrix.format} array of {len(matrix.shape)} axes is not supported, expected 1 or 2 axes")
-    listed = matrix.tocoo()
+    try:
+        listed = matrix.tocoo()
+    except (IndexError, ValueError) as error:
+        raise FormatError(f"SciPy cannot read this {matrix.format} array: {error}") from error
     extent = int(matrix.shape[0])
     column = np.asarray(listed.coords[0])
     pos, crd, val = coordinates_to_csr((1, extent), np.zeros_like(column), column, _plain(listed.data, dtype))

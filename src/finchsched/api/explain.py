@@ -1,6 +1,6 @@
-"""A plan as text for people: the program after each pass, formats, loops, kernels, remarks."""
+"""A plan as text for people: the program, what was decided, the program after each pass, loops, kernels."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 from finchsched.api.format_text import format_name
@@ -20,6 +20,8 @@ class _Explained(Protocol):
     @property
     def operands(self) -> dict[str, FiberTensor]: ...
     @property
+    def names(self) -> dict[str, str]: ...
+    @property
     def first_logic(self) -> str: ...
     @property
     def loops(self) -> str: ...
@@ -28,21 +30,24 @@ class _Explained(Protocol):
 
 
 def explain_plan(plan: _Explained) -> str:
-    """The text.  Passes that changed nothing are only named."""
-    parts = [_section("Operands", "\n".join(_operands(plan)))]
-    parts.append(_section("Program", plan.first_logic))
-    parts.extend(_stages(plan))
-    parts.append(_section("Results and what is stored on the way", "\n".join(_formats(plan.executable.logic))))
-    parts.append(_section("Loops", plan.loops))
-    files = "\n".join(f"in {path}" for path in plan.executable.kernel_files)
-    parts.append(_section("Kernel", f"{files}\n{plan.kernel_source}" if files else plan.kernel_source))
-    if plan.executable.notes:
-        parts.append(_section("Remarks", "\n".join(f"- {note}" for note in plan.executable.notes)))
+    """The text.  After a pass, only the lines that it changed are shown; passes that changed nothing are named."""
+    compiled = plan.executable
+    parts = [
+        _section("Program", plan.first_logic),
+        _section("Operands", "\n".join(_operands(plan))),
+        *_stages(plan),
+        _section("Decisions", "\n".join(_decisions(plan))),
+        _section("Loops", plan.loops),
+        _section("Kernel", "\n".join([*_without_heads(plan.kernel_source), *_files(compiled.kernel_files)])),
+    ]
+    memory = compiled.memory(plan.operands)
+    if memory:
+        parts.append(_section("Memory", "\n".join(f"- {sentence}" for sentence in memory)))
     return "\n".join(parts)
 
 
 def _section(title: str, text: str) -> str:
-    return f"== {title} ==\n{text.rstrip()}\n"
+    return f"== {title} ==\n{text.strip()}\n"
 
 
 def _operands(plan: _Explained) -> Iterator[str]:
@@ -52,23 +57,56 @@ def _operands(plan: _Explained) -> Iterator[str]:
 
 
 def _stages(plan: _Explained) -> Iterator[str]:
-    before = plan.first_logic
+    """A section for each pass that changed something; at the end, the names of the others."""
+    before = plan.first_logic.splitlines()
     idle: list[str] = []
     for name, stage in plan.executable.stages:
-        after = print_logic(stage) if isinstance(stage, Node) else str(stage)
+        after = (print_logic(stage) if isinstance(stage, Node) else str(stage)).splitlines()
         if after == before:
             idle.append(name)
+        elif name == "normalize_names":
+            yield _section("After normalize_names: new names", _legend(plan.executable.names))
         else:
-            yield _section(f"After {name}", after)
+            new = [line for line in after if line not in before]
+            yield _section(f"After {name}", "\n".join(new or ["(lines were left out or moved)"]))
         before = after
     if idle:
         yield _section("Passes that changed nothing", ", ".join(idle))
 
 
-def _formats(logic: LogicPlan) -> Iterator[str]:
+def _legend(names: Sequence[tuple[str, str]]) -> str:
+    return ", ".join(f"{new} = {old}" for new, old in names if new != old)
+
+
+def _decisions(plan: _Explained) -> Iterator[str]:
+    """Format and loop order of everything that is stored, then the remarks."""
+    logic: LogicPlan = plan.executable.logic
+    called = {new: plan.names.get(old, old) for new, old in plan.executable.names}
     results = {alias.name for alias in logic.result.aliases}
     for query in logic.bodies:
-        role = "result" if query.alias.name in results else "temporary"
+        name = query.alias.name
+        role = "result" if name in results else "temporary"
+        known = f" ({called[name]})" if called.get(name, name) != name else ""
         order = ", ".join(field.name for field in query.loop_order)
-        loops = f", loops {order}" if order else ""
-        yield f"{role} {query.alias.name}: {format_name(query.alias.type)}, {query.alias.type.dtype}{loops}"
+        loops = f", loops in the order {order}" if order else ""
+        yield f"- {role} {name}{known}: {format_name(query.alias.type)}, {query.alias.type.dtype}{loops}"
+    for note in plan.executable.notes:
+        yield f"- {note}"
+
+
+def _without_heads(source: str) -> Iterator[str]:
+    """The kernels without their head comments, which repeat the loops."""
+    in_head = True
+    for line in source.splitlines():
+        in_head = line.startswith("#") or (in_head and not line)
+        if not in_head:
+            yield line
+        if not line:
+            in_head = True
+
+
+def _files(paths: Sequence[str]) -> Iterator[str]:
+    if paths:
+        yield ""
+    for path in paths:
+        yield f"kept in {path}"

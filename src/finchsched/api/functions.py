@@ -164,7 +164,10 @@ def _named_einsum(program: EinsumProgram, named: Mapping[str, Any]) -> GraphNode
 
 
 def _operand(name: str, value: object) -> GraphNode:
-    node = as_node(value)
+    try:
+        node = as_node(value)
+    except (DtypeError, FormatError) as error:
+        raise type(error)(f"{name}: {error}") from error
     if node is None:
         raise DtypeError(
             f"{name} is a {type(value).__name__}\nhint: pass a tensor, a NumPy array, a scipy.sparse matrix or a number"

@@ -49,8 +49,15 @@ class Executable(Protocol):
         """Where the kernels' source is kept."""
 
     @property
+    def names(self) -> Sequence[tuple[str, str]]:
+        """(name in loops and kernels, name in the first Logic IR) of each tensor and run-time scalar."""
+
+    @property
     def notes(self) -> Sequence[str]:
-        """Remarks on decisions and memory, a sentence each."""
+        """Remarks on decisions, a sentence each."""
+
+    def memory(self, tensors: Mapping[str, FiberTensor]) -> Sequence[str]:
+        """What a run on these operands takes, a sentence each."""
 
     def run(self, tensors: Mapping[str, FiberTensor], values: Mapping[str, Scalar]) -> list[FiberTensor]:
         """The results for these slots and values."""

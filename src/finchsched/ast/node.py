@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from finchsched.algebra.dtypes import scalar_key
 
-__all__ = ["Node", "children", "derive", "field_names", "rebuild", "rebuild_postorder", "walk"]
+__all__ = ["Node", "children", "derive", "distinct", "field_names", "rebuild", "rebuild_postorder", "walk"]
 
 
 class Node:
@@ -70,8 +70,8 @@ class Node:
 def derive(root: Node, name: str, rule: Callable[[Node], Any], *, through: Any = None) -> Any:
     """The fact `name` of a node, by `rule`, which may ask for the same fact of the node's children with `known`.
 
-    Facts are kept on the nodes they belong to and derived children first, so depth costs no recursion.  Only children of
-    the class `through` (by default all) have the fact.
+    Facts are kept on the nodes they belong to and derived children first, so depth costs no recursion.  Only children
+    of the class `through` (by default all) have the fact.
     """
     if root._facts is not None and name in root._facts:
         return root._facts[name]
@@ -138,6 +138,22 @@ def walk(node: Node) -> Iterator[Node]:
         here = stack.pop()
         yield here
         stack.extend(reversed(list(children(here))))
+
+
+def distinct(root: Node) -> list[Node]:
+    """The nodes under `root`, each object once, children before parents, left to right."""
+    found: list[Node] = []
+    seen: set[int] = set()
+    stack = [(root, False)]
+    while stack:
+        node, ready = stack.pop()
+        if ready:
+            found.append(node)
+        elif id(node) not in seen:
+            seen.add(id(node))
+            stack.append((node, True))
+            stack.extend((child, False) for child in reversed(list(children(node))))
+    return found
 
 
 def rebuild(node: Node, new_children: list[Node]) -> Node:

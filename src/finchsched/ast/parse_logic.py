@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from finchsched.algebra.operators import Operator
-from finchsched.ast.fact_table import fields_of
+from finchsched.ast.facts import fields
 from finchsched.ast.format import Level, TensorType
 from finchsched.ast.logic import (
     Aggregate,
@@ -122,7 +122,7 @@ class _LogicReader(ScalarReader):
         left = self._index()
         self.cursor.expect(":=")
         rhs = self._expression()
-        right = fields_of(rhs)
+        right = fields(rhs)
         if left != right:
             message = f"{alias.name} has the indices {print_index(left)}, its right side has {print_index(right)}"
             hint = f"write {alias.name}{print_index(right)}, or put a Reorder around the right side"

@@ -9,7 +9,7 @@
 Each tensor is declared once, slots first.  The indices on the left of `:=` are the fields of the right side.
 """
 
-from finchsched.ast.fact_table import fields_of
+from finchsched.ast.facts import fields
 from finchsched.ast.logic import (
     Aggregate,
     Alias,
@@ -53,7 +53,7 @@ def _header(root: Node) -> list[str]:
 
 
 def _query(query: Query) -> str:
-    left = f"{query.alias.name}{print_index(fields_of(query.rhs))}"
+    left = f"{query.alias.name}{print_index(fields(query.rhs))}"
     order = f" order {print_index(query.loop_order)}" if query.loop_order else ""
     return f"{left} := {write(query.rhs, _pieces)}{order}"
 

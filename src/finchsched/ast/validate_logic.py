@@ -1,6 +1,6 @@
 """Rules of Logic IR.  A pass takes a valid plan and gives a valid plan."""
 
-from finchsched.ast.fact_table import FactTable, distinct
+from finchsched.ast import facts
 from finchsched.ast.logic import (
     Aggregate,
     Alias,
@@ -17,7 +17,7 @@ from finchsched.ast.logic import (
     Subquery,
     Table,
 )
-from finchsched.ast.node import Node
+from finchsched.ast.node import Node, distinct
 from finchsched.ast.print_scalar import print_index
 from finchsched.ast.scalar import Literal, Value
 from finchsched.ast.validate_scalar import (
@@ -60,7 +60,6 @@ class _Checks:
         self.tensors: dict[str, Slot | Alias] = {}
         self.made: set[str] = set()
         self.subqueries: dict[str, Subquery] = {}
-        self.facts = FactTable()
 
     def query(self, query: Query) -> None:
         where = f"query {query.alias.name}"
@@ -78,12 +77,12 @@ class _Checks:
         self.tensor(alias, where)
         if alias.name in self.made or alias.name in self.subqueries:
             raise ValidationError(f"{where}: {alias.name} is made twice")
-        rank, found = len(alias.type.levels), self.facts.fields(rhs)
+        rank, found = len(alias.type.levels), facts.fields(rhs)
         if rank != len(found):
             raise ValidationError(f"{where}: {alias.name} has {rank} axes, its right side has {print_index(found)}")
-        if alias.type.dtype != self.facts.dtype(rhs):
+        if alias.type.dtype != facts.dtype(rhs):
             raise ValidationError(
-                f"{where}: {alias.name} holds {alias.type.dtype}, its right side is {self.facts.dtype(rhs)}"
+                f"{where}: {alias.name} holds {alias.type.dtype}, its right side is {facts.dtype(rhs)}"
             )
 
     def tensor(self, tensor: Slot | Alias, where: str) -> None:
@@ -106,7 +105,7 @@ class _Checks:
                 self.table(node, where)
             case MapJoin(op, args):
                 _check_expressions(args, where)
-                check_operands(op, [self.facts.dtype(arg) for arg in args], f"{where}: MapJoin")
+                check_operands(op, [facts.dtype(arg) for arg in args], f"{where}: MapJoin")
             case Aggregate():
                 self.aggregate(node, where)
             case Reorder(arg, order) | Relabel(arg, order):
@@ -118,8 +117,6 @@ class _Checks:
                 self.subquery(node, where)
             case Coordinate() | _:  # nothing of its own; parts of types are checked with their tensor
                 pass
-        if isinstance(node, LogicExpr):
-            self.facts.add(node)
 
     def table(self, table: Table, where: str) -> None:
         tensor = table.tensor
@@ -145,31 +142,31 @@ class _Checks:
     def aggregate(self, node: Aggregate, where: str) -> None:
         _check_expressions((node.arg,), where)
         where = f"{where}: Aggregate"
-        check_reduction(node.op, node.init.dtype, self.facts.dtype(node.arg), where)
+        check_reduction(node.op, node.init.dtype, facts.dtype(node.arg), where)
         _check_distinct(node.over, "over", where)
-        missing = tuple(f for f in node.over if f not in self.facts.fields(node.arg))
+        missing = tuple(f for f in node.over if f not in facts.fields(node.arg))
         if missing:
             raise ValidationError(
-                f"{where} over {print_index(missing)}: the argument has {print_index(self.facts.fields(node.arg))}"
+                f"{where} over {print_index(missing)}: the argument has {print_index(facts.fields(node.arg))}"
             )
 
     def order(self, node: Node, arg: LogicExpr, order: tuple[Field, ...], where: str) -> None:
         what = type(node).__name__
         _check_distinct(order, what, where)
-        if isinstance(node, Relabel) and len(order) != len(self.facts.fields(arg)):
+        if isinstance(node, Relabel) and len(order) != len(facts.fields(arg)):
             raise ValidationError(
-                f"{where}: Relabel {print_index(order)}: the argument has {print_index(self.facts.fields(arg))}"
+                f"{where}: Relabel {print_index(order)}: the argument has {print_index(facts.fields(arg))}"
             )
 
     def reformat(self, node: Reformat, where: str) -> None:
         _check_expressions((node.arg,), where)
         check_type(node.type, f"{where}: Reformat")
-        if len(node.type.levels) != len(self.facts.fields(node.arg)):
-            found = print_index(self.facts.fields(node.arg))
+        if len(node.type.levels) != len(facts.fields(node.arg)):
+            found = print_index(facts.fields(node.arg))
             raise ValidationError(f"{where}: Reformat to {len(node.type.levels)} axes: the argument has {found}")
-        if node.type.dtype != self.facts.dtype(node.arg):
+        if node.type.dtype != facts.dtype(node.arg):
             raise ValidationError(
-                f"{where}: Reformat to {node.type.dtype}: the argument has type {self.facts.dtype(node.arg)}"
+                f"{where}: Reformat to {node.type.dtype}: the argument has type {facts.dtype(node.arg)}"
             )
 
 

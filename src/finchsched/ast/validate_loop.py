@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field
 
 from finchsched.algebra.dtypes import INT64, DType
-from finchsched.ast.fact_table import distinct
 from finchsched.ast.loop import (
     ASSEMBLIES,
     Access,
@@ -21,7 +20,7 @@ from finchsched.ast.loop import (
     Stmt,
     Tensor,
 )
-from finchsched.ast.node import Node
+from finchsched.ast.node import Node, distinct
 from finchsched.ast.parse_loop import STATEMENT_WORDS
 from finchsched.ast.print_scalar import print_index
 from finchsched.ast.scalar import Literal

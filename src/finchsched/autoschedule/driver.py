@@ -13,7 +13,7 @@ from finchsched.ast.node import Node
 from finchsched.ast.print_loop import print_loop
 from finchsched.ast.scalar import Value
 from finchsched.autoschedule.fuse_producers import fuse_producers
-from finchsched.autoschedule.remarks import remarks
+from finchsched.autoschedule.remarks import memory_remarks, remarks
 from finchsched.autoschedule.schedule_plan import schedule_plan
 from finchsched.backend.executable import Executable, compile_program
 from finchsched.backend.output import NeedsWideIndices
@@ -33,8 +33,8 @@ __all__ = ["CompiledPlan", "compile_logic"]
 class CompiledPlan:
     """An executable with the way it was made.
 
-    logic: the scheduled plan.  stages: (pass, plan after it).  tensors, values: (canonical name, caller's name) of each
-    slot and run-time scalar.  notes: remarks on decisions and memory.
+    logic: the scheduled plan.  stages: (pass, plan after it).  names: (canonical name, caller's name) of each slot,
+    alias and run-time scalar.  notes: remarks on decisions.
     """
 
     logic: Plan
@@ -77,6 +77,10 @@ class CompiledPlan:
             return self.executable.run_timed(*self._renamed(tensors, values))
         except NeedsWideIndices:
             return self.widen().run_timed(tensors, values)
+
+    def memory(self, tensors: Mapping[str, FiberTensor]) -> tuple[str, ...]:
+        """What a run on these operands takes, a sentence each."""
+        return memory_remarks(self.executable, self._renamed(tensors, {})[0])
 
     def _renamed(
         self, tensors: Mapping[str, FiberTensor], values: Mapping[str, Scalar]

@@ -1,19 +1,44 @@
-"""Sentences about a compiled program for `explain`: how each result is assembled, and what memory it takes."""
+"""Sentences about a compiled program for `explain`: how each result is assembled, and what memory a run takes."""
 
+from collections.abc import Iterator, Mapping
+
+from finchsched.backend.estimate_memory import estimate_memory
 from finchsched.backend.executable import Executable
 from finchsched.backend.phase import Phase
+from finchsched.formats.fiber_tensor import FiberTensor
 from finchsched.passes.lower.signature import Bound, Entries, Extent, Least, Product, Total
 
-__all__ = ["bound_text", "remarks"]
+__all__ = ["bound_text", "memory_remarks", "remarks"]
 
 
 def remarks(executable: Executable) -> tuple[str, ...]:
-    """A sentence per phase, and one about what is held at the same time."""
-    sentences = [_phase(phase) for phase in executable.phases]
-    temporaries = [name for done in executable.last_use for name in done]
-    held = f"temporaries {', '.join(temporaries)}, each freed after its last use" if temporaries else "no temporaries"
-    sentences.append(f"peak memory: operands, results with their room, {held}")
+    """A sentence per phase."""
+    return tuple(_phase(phase) for phase in executable.phases)
+
+
+def memory_remarks(executable: Executable, tensors: Mapping[str, FiberTensor]) -> tuple[str, ...]:
+    """What a run on these operands takes, a sentence for each phase and one for all that is held at once."""
+    found = estimate_memory(executable, dict(tensors))
+    results = set(executable.results)
+    sentences = [f"operands take {_bytes(found.operands)}"]
+    for room in found.rooms:
+        role = "" if room.target in results else ", freed after its last use"
+        first = "at first, and more if it turns out larger" if room.grows else "at most"
+        scratch = f", and {_bytes(room.scratch)} of scratch while it is made" if room.scratch else ""
+        sentences.append(f"{room.target} takes {_bytes(room.nbytes)} {first}{role}{scratch}")
+    bound = "about" if any(room.grows for room in found.rooms) else "at most"
+    sentences.append(f"all that is held at the same time: {bound} {_bytes(found.peak)}")
     return tuple(sentences)
+
+
+def _bytes(count: int) -> str:
+    """A number of bytes with a unit, as `3.4 MB`."""
+    amount, unit = float(count), "bytes"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if amount < 1000:
+            break
+        amount, unit = amount / 1000, larger
+    return f"{amount:.0f} {unit}" if unit == "bytes" else f"{amount:.1f} {unit}"
 
 
 def _phase(phase: Phase) -> str:
@@ -44,6 +69,15 @@ def bound_text(bound: Bound) -> str:
         case Total(parts):
             return "(" + " + ".join(bound_text(p) for p in parts) + ")"
         case Least(parts):
-            return "min(" + ", ".join(bound_text(p) for p in parts) + ")"
+            return "min(" + ", ".join(dict.fromkeys(bound_text(p) for p in _flat(parts))) + ")"
         case Product(parts):
             return " * ".join(bound_text(p) for p in parts) or "1"
+
+
+def _flat(parts: tuple[Bound, ...]) -> Iterator[Bound]:
+    """The parts of a Least, those of a Least inside it included."""
+    for part in parts:
+        if isinstance(part, Least):
+            yield from _flat(part.parts)
+        else:
+            yield part

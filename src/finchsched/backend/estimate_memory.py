@@ -97,7 +97,11 @@ def _target(phase: Phase, held: dict[str, _Sketch]) -> tuple[_Sketch, int]:
         if not isinstance(level, SparseList):
             counts_found.append(parents * sizes[phase.storage[number]])
             continue
-        room = len(held[phase.source_name].val) if assembly == "scatter" else room_at_first(phase.lowered, number, run)
+        room = (
+            len(held[phase.source_name].val)
+            if assembly == "scatter"
+            else room_at_first(phase.lowered, phase.storage, number, run)
+        )
         nbytes += (parents + 1) * level.pos.itemsize + room * level.crd.itemsize
         counts_found.append(room)
     nbytes += counts_found[-1] * item

@@ -21,7 +21,7 @@ from finchsched.formats.levels import SparseList
 from finchsched.passes.lower.signature import Bound, Entries, Extent, Least, LoweredNest, Product, Total
 from finchsched.settings import current
 
-__all__ = ["Array", "NeedsWideIndices", "Output", "OutputPlan", "Run", "evaluate_bound", "output_plan"]
+__all__ = ["Array", "NeedsWideIndices", "Output", "OutputPlan", "Run", "evaluate_bound", "output_plan", "room_at_first"]
 
 Array = NDArray[Any]
 Make = Callable[[int, np.dtype[Any]], Array]
@@ -121,7 +121,7 @@ class _Shared(OutputPlan):
 
 class _Append(OutputPlan):
     def allocate(self, run: Run) -> Output:
-        rooms = [room_at_first(self.lowered, number, run) for number in range(len(self.storage))]
+        rooms = [room_at_first(self.lowered, self.storage, number, run) for number in range(len(self.storage))]
         output = Output(list(self.none), list(self.none), empty(0, self.dtype), rooms)
         self._make_room(output, run)
         return output
@@ -217,15 +217,18 @@ def _enlarged(array: Array | None, count: int, dtype: np.dtype[Any], make: Make)
     return larger
 
 
-def room_at_first(lowered: LoweredNest, number: int, run: Run) -> int:
-    """Coordinates that level `number` of an appended target gets room for before its kernel runs."""
+def room_at_first(lowered: LoweredNest, storage: tuple[str, ...], number: int, run: Run) -> int:
+    """Coordinates that level `number` of an appended target gets room for before its kernel runs.
+
+    storage: index names of the target in storage order.
+    """
     bound = lowered.rooms[number]
     if bound is None:
         return 0
     room = evaluate_bound(bound, run)
     if lowered.resumable and number > 0:
         operands = sum(len(t.val) for t in run.tensors.values())
-        room = min(room, _ROOM * operands + run.sizes[_storage_names(lowered)[number]] + 1)
+        room = min(room, _ROOM * operands + run.sizes[storage[number]] + 1)
     return min(room, _most(lowered.nest.target.type.levels[number]))
 
 

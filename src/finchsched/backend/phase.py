@@ -68,6 +68,7 @@ class Phase:
         sizes = {name: tensors[t].shape[axis] if t else axis for name, (t, axis) in self.extents.items()}
         known = self.fill_expr
         fill = known.value if isinstance(known, Literal) else evaluate(known, values, sizes)
+        values[f"{self.target.name}_fill"] = fill
         run = Run(tensors, values, sizes)
         output = self.output.allocate(run)
         status = np.zeros(2 + 2 * len(self.storage), np.int64)
@@ -81,7 +82,6 @@ class Phase:
             self.output.grow(output, status, run)
             status[0] = 0
         tensors[self.target.name] = self.output.finish(output, status, run, fill)
-        values[f"{self.target.name}_fill"] = fill
 
     def _scalar(self, param: ScalarParam) -> Argument:
         name, level = param.name, param.level

@@ -35,9 +35,7 @@ COMMANDS = (
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; the exit status: 0, 1 if a command found something wrong, 2 for bad input."""
     given = sys.argv[1:] if argv is None else list(argv)
-    parser = argparse.ArgumentParser(
-        prog="finchsched", description="A compiler for sparse and dense arrays."
-    )
+    parser = argparse.ArgumentParser(prog="finchsched", description="A compiler for sparse and dense arrays.")
     parser.add_argument("--version", action="version", version=f"finchsched {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in COMMANDS:
@@ -58,6 +56,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return 0
     except (FinchschedError, OSError, MemoryError) as error:
-        print(f"finchsched {given[0]}: {error or type(error).__name__}", file=sys.stderr)
+        print(f"finchsched {given[0]}: {_message(error)}", file=sys.stderr)
         return 2
     return status
+
+
+def _message(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    return str(error) or type(error).__name__

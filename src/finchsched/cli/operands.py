@@ -12,6 +12,7 @@ Random elements depend on the operand's name and on nothing else, so that a comm
 import math
 import re
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -115,7 +116,7 @@ def _sparse(name: str, word: str, rest: str) -> Tensor:
     try:
         places = np.sort(rng.choice(total, round(density * total), replace=False)) if total else np.zeros(0, np.int64)
         values = rng.random(len(places))
-        coordinates = np.unravel_index(places, shape) if total else (places,) * len(shape)
+        coordinates: Any = np.unravel_index(places, shape) if total else (places,) * len(shape)
         return asarray(sp.coo_array((values, coordinates), shape=shape))
     except (MemoryError, ValueError, OverflowError) as error:
         raise OperandError(f"operand {word!r}: an array of this shape cannot be made: {error}") from error

@@ -31,11 +31,15 @@ class InterpretedExecutable:
     kernel_source = "def kernel(): ..."
     kernel_files = ("kernel.py",)
     notes = ("interpreted",)
+    names = ()
     loops: Any = None
 
     @property
     def stages(self) -> list[tuple[str, Plan]]:
         return [("nothing", self.logic)]
+
+    def memory(self, tensors: Mapping[str, FiberTensor]) -> tuple[str, ...]:
+        return ()
 
     def run(self, tensors: Mapping[str, FiberTensor], values: Mapping[str, Scalar]) -> list[FiberTensor]:
         self.runs += 1

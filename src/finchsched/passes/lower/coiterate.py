@@ -121,17 +121,24 @@ def _lower_stepper(around: Surroundings, region: Region, key: Node, looplet: Ste
     steppers = {k: v for k, v in region.looplets.items() if isinstance(v, Stepper)}
     out: list[KernelStmt] = []
     if not region.whole:
-        out += [cut for s in steppers.values() for cut in _cut(s, region)]
+        for name, stepper in steppers.items():
+            search, steppers[name] = _cut(stepper, region, around.names)
+            out += search
     merge = _Merge(around, replace(region, covering=False), steppers)
     return out + around.before_appends(region, list(steppers.values())) + merge.lower()
 
 
-def _cut(stepper: Stepper, region: Region) -> list[KernelStmt]:
-    """Restrict a stepper to the positions whose coordinates lie in the region, by binary search."""
-    return [
+def _cut(stepper: Stepper, region: Region, names: Names) -> tuple[list[KernelStmt], Stepper]:
+    """Restrict a stepper to the positions whose coordinates lie in the region, by binary search.
+
+    Its own end stays, for the regions after this one.
+    """
+    end = Var(names.fresh(stepper.end.name), UINT64)
+    search: list[KernelStmt] = [
         Search(stepper.var, stepper.stop, stepper.var, stepper.end, region.lo),
-        Search(stepper.end, stepper.stop, stepper.var, stepper.end, region.hi),
+        Search(end, stepper.stop, stepper.var, stepper.end, region.hi),
     ]
+    return search, stepper.replace(end=end)
 
 
 def _lower_lookups(around: Surroundings, region: Region) -> list[KernelStmt]:

@@ -120,6 +120,7 @@ class _NestLowering:
         rooms = tuple(room_bound(self.nest, self.simplifier, n) for n in range(len(self.nest.target.type.levels)))
         target = self.target
         if isinstance(target, AppendTarget):
+            target.fill = lambda: self._expr(self.nest.target.type.fill, {}, {})
             inner = [r for r in rooms[1:] if r is not None]
             target.resumable = bool(inner) and (bool(self.workspaces) or not all(is_linear(r) for r in inner))
         if isinstance(target, ScatterTarget):

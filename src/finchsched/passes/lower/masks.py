@@ -10,7 +10,7 @@ from finchsched.ast.node import Node
 from finchsched.ast.scalar import Call, Literal, Size
 from finchsched.passes.lower.kernel_terms import binary
 
-__all__ = ["mask_phases", "mask_of"]
+__all__ = ["mask_of", "mask_phases"]
 
 _FLIPPED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 

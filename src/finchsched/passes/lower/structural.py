@@ -118,7 +118,9 @@ class Simplifier:
     def _assign(self, stmt: Assign, into_tensor: bool) -> Stmt:
         value = _as_value(stmt.rhs)
         if stmt.op is not None:
-            return EMPTY if is_identity(stmt.op, value) else stmt.replace(rhs=value)
+            # A stored identity still makes its coordinate stored, which shows unless the target's fill is the identity.
+            shows = into_tensor and not isinstance(stmt.rhs, Structural) and not is_identity(stmt.op, self.target_fill)
+            return EMPTY if is_identity(stmt.op, value) and not shows else stmt.replace(rhs=value)
         if into_tensor and _same_fill(value, self.target_fill):
             return EMPTY
         return stmt.replace(rhs=value)

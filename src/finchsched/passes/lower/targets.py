@@ -4,6 +4,7 @@ While loops are lowered, a target is entered level by level.  `enter` gives the 
 the body at one coordinate; `assign` gives those for one element.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from finchsched.algebra.dtypes import BOOL, INT64, UINT64
@@ -30,7 +31,6 @@ from finchsched.ast.kernel import (
 from finchsched.ast.loop import Access, Tensor
 from finchsched.ast.looplet import Child, Lookup, Looplet
 from finchsched.ast.names import Names
-from finchsched.ast.scalar import Literal
 from finchsched.formats.buffers import level_buffer, value_buffer
 from finchsched.formats.levels import Dense
 from finchsched.formats.unfurl import HOLE, plus, times
@@ -185,10 +185,12 @@ class SharedTarget(Target):
 class AppendTarget(Target):
     """Coordinates come in storage order; sparse levels append, and commit a coordinate only if its child is not empty.
 
-    With `resumable`, room is checked once per fiber, and a kernel that runs out of it returns GROW.
+    With `resumable`, room is checked once per fiber, and a kernel that runs out of it returns GROW.  `fill` gives the
+    target's fill as a kernel expression.
     """
 
     resumable: bool = False
+    fill: Callable[[], KernelExpr] = lambda: ZERO
     outermost: str = ""
     dirty: Var | None = None
     saved: dict[int, Var] = field(default_factory=dict)
@@ -293,8 +295,7 @@ class AppendTarget(Target):
         size: KernelExpr = ONE
         for name in self.index[level + 1 :]:
             size = times(size, point.extents[name])
-        dtype = self.tensor.type.dtype
-        empty = self.initial() if self.op is not None else _constant(self.tensor, dtype)
+        empty = self.initial() if self.op is not None else self.fill()
         before: list[KernelStmt] = [
             Set(self.dirty, Const(False, BOOL)),
             Memset(self.values, times(child, size), times(plus(child, ONE), size), empty),
@@ -313,12 +314,6 @@ class AppendTarget(Target):
         return Target.assign(self, op, value, child) + self._mark()
 
     _leaf_point: Point = field(default=Point(ZERO, False, True, True, {}), repr=False)
-
-
-def _constant(tensor: Tensor, dtype: object) -> Const:
-    fill = tensor.type.fill
-    assert isinstance(fill, Literal), "a sparse target over dense blocks has a literal fill"
-    return Const(fill.value, fill.dtype)
 
 
 @dataclass(slots=True)

@@ -1,0 +1,65 @@
+"""What `explain` shows of a compiled plan.  It runs the compiler, not the interpreter of this folder."""
+
+import importlib
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import finchsched as fs
+from finchsched.api import planning
+
+A = fs.read(fs.sample_path("west0067.mtx"))
+
+
+@pytest.fixture(autouse=True)
+def compiler(interpreter: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    driver = importlib.import_module("finchsched.autoschedule.driver")
+    monkeypatch.setattr(planning, "load_compiler", lambda: driver.compile_logic)
+
+
+def sections(*args: Any, **named: Any) -> dict[str, str]:
+    parts = re.split(r"^== (.*) ==$", fs.explain(*args, **named), flags=re.MULTILINE)
+    return {title: text.strip() for title, text in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+def test_sections_of_a_fused_product() -> None:
+    a, x, y = fs.lazy(A), fs.lazy(np.ones((67, 4))), fs.lazy(np.ones((67, 4)))
+    found = sections(fs.plan(a * (x @ y.T)))
+    assert list(found)[:2] == ["Program", "Operands"]
+    assert list(found)[-4:] == ["Decisions", "Loops", "Kernel", "Memory"]
+    assert "S[f0, f1]" in found["After isolate_aggregates"]
+    assert found["After fuse_producers"].count(":=") == 1
+    assert "push_fields" in found["Passes that changed nothing"]
+
+
+def test_a_pass_shows_only_the_lines_it_changed() -> None:
+    found = sections("S[i,j] = 2.0 * A[i,j]", A=A)
+    assert "slot A" in found["Program"]
+    assert all("slot" not in text for title, text in found.items() if title.startswith("After"))
+    assert "t0 = A" in found["After normalize_names: new names"]
+
+
+def test_decisions_name_format_order_and_assembly() -> None:
+    decisions = sections("y[i] += A[i,j] * x[j]", A=A, x=np.ones(67))["Decisions"].splitlines()
+    assert decisions == [
+        "- result r0 (y): dense, float64, loops in the order i, j",
+        "- r0 is dense: every element is written",
+    ]
+
+
+def test_the_kernel_is_shown_without_its_head_and_with_its_file() -> None:
+    plan = fs.plan("y[i] += A[i,j]", A=A)
+    kernel = sections(plan)["Kernel"]
+    assert not any(line.startswith("#") for line in kernel.splitlines())
+    assert "def make_r0(" in kernel
+    assert kernel.splitlines()[-1] == f"kept in {plan.executable.kernel_files[0]}"
+
+
+def test_memory_of_the_bound_operands() -> None:
+    memory = sections("y[i] += A[i,j]", A=A)["Memory"].splitlines()
+    assert memory[0] == "- operands take 3.8 kB"
+    assert memory[1] == "- r0 takes 536 bytes at most"
+    assert memory[-1] == "- all that is held at the same time: at most 4.3 kB"
+    assert "more if it turns out larger" in sections("C[i,j] += A[i,k] * A[k,j]", A=A)["Memory"]
