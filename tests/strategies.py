@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from finchsched.algebra.dtypes import INT32, INT64, Scalar
+from finchsched.algebra.dtypes import INT32, Scalar
 from finchsched.api.functions import einsum, lazy
 from finchsched.api.graph import GraphNode, format_node
 from finchsched.api.lazy import reads_sparse
@@ -301,6 +301,15 @@ class _Author:
                 return f"{one} {operator} {self.pick(used)} {self.pick('+-')} {self.pick((1, 2))}"
             case _:
                 return f"{one} {operator} {self.pick(used)}"
+
+
+def mixes_absorbers(program: Program) -> bool:
+    """Whether unstored entries of two operands meet whose fills differ, one of them infinite or NaN.
+
+    There an absorbing fill is not the value of both together (0 * inf is NaN).
+    """
+    fills = {repr(float(operand.fill)).removeprefix("-0") for operand in program.operands.values()}
+    return len(fills) > 1 and any(not np.isfinite(operand.fill) for operand in program.operands.values())
 
 
 def random_program(choices: Choices) -> Program:

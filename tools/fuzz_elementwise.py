@@ -12,13 +12,14 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import finchsched as fs
-from finchsched.algebra.dtypes import INT32, INT64, DType
+from finchsched.algebra.dtypes import INT32, INT64, DType, Scalar
 from finchsched.ast.format import TensorType
 from finchsched.formats.fiber_tensor import FiberTensor, fill_node
 from finchsched.formats.levels import Dense, SparseList
@@ -50,6 +51,8 @@ KINDS = (
     Kind("float64", (COLUMNS, COLUMNS)),
     Kind("int64", (COLUMNS, ROWS), (INT64, INT64)),
 )
+
+EDGES = np.arange(EXTENT + 1)
 
 Operation = Callable[[fs.Tensor, fs.Tensor], fs.Tensor]
 OPERATIONS: dict[str, Operation] = {
@@ -94,20 +97,25 @@ def batch(seed: int, number: int) -> Iterator[tuple[Sample, Sample]]:
 
 def make_tensor(values: Array, stored: NDArray[np.bool], perm: tuple[int, int], width: DType) -> fs.Tensor:
     """The stored entries in Dense(SparseList), by rows or by columns."""
-    dtype = DType(values.dtype.name)
+    kind, fill = tensor_type(values.dtype.name, perm, width)
     values, stored = values.transpose(perm), stored.transpose(perm)
-    fill = dtype.numpy.type(0).item()
-    kind = TensorType((Dense(), SparseList(width, width)), perm, dtype, fill_node(fill, dtype))
     pos, crd = pattern(stored)
     pos, crd = pos.astype(width.numpy), crd.astype(width.numpy)
-    return fs.asarray(FiberTensor(kind, (EXTENT, EXTENT), fill, (None, pos), (None, crd), values[stored]))
+    return fs.Tensor(FiberTensor(kind, (EXTENT, EXTENT), fill, (None, pos), (None, crd), values[stored]))
+
+
+@cache
+def tensor_type(name: str, perm: tuple[int, int], width: DType) -> tuple[TensorType, Scalar]:
+    """The type, one object for equal arguments, and its fill."""
+    dtype = DType(name)
+    fill: Scalar = dtype.numpy.type(0).item()
+    return TensorType((Dense(), SparseList(width, width)), perm, dtype, fill_node(fill, dtype)), fill
 
 
 def pattern(stored: NDArray[np.bool]) -> tuple[Array, Array]:
     """Pointers and coordinates of the entries of a mask, row by row."""
-    pos = np.zeros(EXTENT + 1, np.int64)
-    np.cumsum(stored.sum(axis=1), out=pos[1:])
-    return pos, np.nonzero(stored)[1]
+    rows, crd = np.nonzero(stored)
+    return np.searchsorted(rows, EDGES), crd
 
 
 def expect(name: str, a: Sample, b: Sample) -> tuple[Array, NDArray[np.bool]]:

@@ -3,8 +3,9 @@
     python tools/fuzz_programs.py --cases 20000 --seed 1 [--thorough] [--keep 20]
 
 Every case has a seed of its own, `<seed>:<number>`, so a failing one is made again by `--only <number>`.
-`--thorough` also runs the interpreters of all IRs.  Prints each failure as a program that
-`from strategies import *; from everywhere import *` can run, and at the end "N passed, M failed".
+`--thorough` also runs the interpreters of all IRs.  Each failing program is made smaller and printed as text that
+`from strategies import *; from everywhere import *` can run; at the end stands "N passed, M failed".  Programs whose
+fills mix absorbers (`strategies.mixes_absorbers`) are left out, unless `--mixed`.
 """
 
 import argparse
@@ -17,13 +18,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
-from everywhere import check_backend, check_everywhere  # noqa: E402  # tests/ is not a package
-from strategies import Seeded, random_program  # noqa: E402
+from everywhere import check_backend, check_everywhere
+from reduce_program import reduce_program
+from strategies import Program, Seeded, mixes_absorbers, random_program
 
 
-def run_case(seed: int, number: int, thorough: bool) -> str | None:
+def problem_of(program: Program, thorough: bool) -> str | None:
     """None, or what went wrong."""
-    program = random_program(Seeded(f"{seed}:{number}"))
     try:
         if thorough:
             check_everywhere(program)
@@ -31,9 +32,18 @@ def run_case(seed: int, number: int, thorough: bool) -> str | None:
             check_backend(program, "python")
     except Exception as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{Path(last.filename).name}:{last.lineno} {last.name}"
-        return f"case {number}: {type(error).__name__} in {where}: {error}\n    {program!r}"
+        return f"{type(error).__name__} in {Path(last.filename).name}:{last.lineno} {last.name}: {error}"
     return None
+
+
+def kind_of(problem: str | None) -> str:
+    """What a reduced program must still show."""
+    return "" if problem is None else problem.split(" in ")[0]
+
+
+def report(number: int, program: Program, problem: str, thorough: bool) -> None:
+    smaller = reduce_program(program, lambda one: kind_of(problem_of(one, thorough)) == kind_of(problem))
+    print(f"case {number}: {problem_of(smaller, thorough)}\n    {smaller!r}\n    from {program!r}", flush=True)
 
 
 def main() -> int:
@@ -42,19 +52,22 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", type=int, help="number of the one case to run")
     parser.add_argument("--thorough", action="store_true", help="the interpreters too")
+    parser.add_argument("--mixed", action="store_true", help="programs whose fills mix absorbers too")
     parser.add_argument("--keep", type=int, default=20, help="how many failures to print")
     options = parser.parse_args()
     numbers = range(options.cases) if options.only is None else (options.only,)
-    start, failed = time.perf_counter(), 0
+    start, passed, failed = time.perf_counter(), 0, 0
     with tempfile.TemporaryDirectory() as folder:
         os.environ["FINCHSCHED_CACHE_DIR"] = folder
         for number in numbers:
-            problem = run_case(options.seed, number, options.thorough)
-            if problem is not None:
-                failed += 1
-                if failed <= options.keep:
-                    print(problem, flush=True)
-    print(f"{len(numbers) - failed} passed, {failed} failed in {time.perf_counter() - start:.0f} s")
+            program = random_program(Seeded(f"{options.seed}:{number}"))
+            if mixes_absorbers(program) and not options.mixed:
+                continue
+            problem = problem_of(program, options.thorough)
+            passed, failed = passed + (problem is None), failed + (problem is not None)
+            if problem is not None and failed <= options.keep:
+                report(number, program, problem, options.thorough)
+    print(f"{passed} passed, {failed} failed in {time.perf_counter() - start:.0f} s")
     return 1 if failed else 0
 
 

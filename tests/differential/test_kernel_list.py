@@ -6,6 +6,7 @@ positions are compared exactly: those where an operand is stored, for a product 
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -198,9 +199,11 @@ def pairs() -> list[Any]:
     ]
 
 
-def operands(case: MatrixCase) -> Operands:
-    """Tensors of the file (read by the library) and of the matrices that were made of it."""
-    a = fs.read(case.path)
+@lru_cache(maxsize=1)
+def operands(path: Path) -> Operands:
+    """Tensors of a file (read by the library) and of the matrices that were made of it."""
+    case = load(path)
+    a = fs.read(path)
     right = a if case.square else fs.asarray(case.right)
     low = fs.asarray(case.a.astype(np.float64), fill_value=np.inf)
     low_right = low if case.square else fs.asarray(case.right.astype(np.float64), fill_value=np.inf)
@@ -213,7 +216,7 @@ def test_kernel(header: Header, kernel: Kernel, no_shortcuts: Guard) -> None:
     if kernel.multiplies and case.multiplications > MOST_MULTIPLICATIONS:
         pytest.skip(f"needs {case.multiplications:.1e} multiplications, more than {MOST_MULTIPLICATIONS:.0e}")
     expected = kernel.expect(case)
-    tensors = operands(case)
+    tensors = operands(header.path)
     with no_shortcuts():
         result = kernel.run(case, tensors)
         if result.ndim == 2 and result.format != "dense" and result.fill_value == 0:

@@ -15,7 +15,7 @@ import pytest
 STATUS = Path("/proc/self/status")
 pytestmark = pytest.mark.skipif(not STATUS.exists(), reason="needs Linux's /proc/self/status to know peak memory")
 
-SLACK = 24 << 20
+SLACK = 12 << 20
 """Bytes above the baseline that a child may use besides inputs and results: planning, code of kernels, arenas."""
 
 CHILD = """
@@ -35,7 +35,7 @@ def random_csr(rows, columns, per_row, seed):
 
 def inputs_sddmm(n):
     rng = np.random.default_rng(1)
-    return {"A": random_csr(n, n, 50, 0), "U": rng.random((n, 16)), "V": rng.random((16, n))}
+    return {"A": random_csr(n, n, 100, 0), "U": rng.random((n, 16)), "V": rng.random((16, n))}
 
 def inputs_spgemm(n):
     return {"A": random_csr(n, n, 20, 0), "B": random_csr(n, n, 20, 1)}
@@ -47,7 +47,7 @@ def size(x):
 
 name, n, run = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "run"
 make = {"sddmm": inputs_sddmm, "spgemm": inputs_spgemm}[name]
-fs.einsum(TEXTS[name], **make(100))
+fs.einsum(TEXTS[name], **make(200))
 operands = make(n)
 before = peak()
 result = fs.einsum(TEXTS[name], **operands) if run else None
@@ -72,7 +72,7 @@ def child(name: str, n: int, what: str) -> dict[str, Any]:
 CASES = {
     "sddmm": (20_000, 1.0),
     # The room of a product of unknown size doubles when it runs out: old and new buffers are held at once.
-    "spgemm": (10_000, 3.0),
+    "spgemm": (10_000, 2.0),
 }
 
 
@@ -86,4 +86,4 @@ def test_peak_memory(name: str) -> None:
     grown = used["after"] - baseline["after"]
     assert grown > used["output"] // 2, "the peak does not even have room for the result: it is not measured rightly"
     assert grown <= times * used["output"] + SLACK, f"{grown >> 20} MiB over the baseline, result {used['output'] >> 20}"
-    assert times * used["output"] + SLACK < 8 * n * n // 4, "the bound would let a dense result pass"
+    assert times * used["output"] + SLACK < 8 * n * n // 4, "the bound would let a quarter of a dense result pass"

@@ -8,13 +8,17 @@ Grammar (generated from the dataclasses):
     Size(index: str)
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from finchsched.algebra.dtypes import INT64, DType, Scalar
 from finchsched.algebra.operators import Operator
 from finchsched.ast.node import Node
 
-__all__ = ["VALUE_KINDS", "Call", "Literal", "Size", "Value", "int_literal"]
+__all__ = ["VALUE_KINDS", "Call", "Literal", "Size", "Value", "fold_calls", "int_literal"]
+
+T = TypeVar("T")
 
 VALUE_KINDS = ("zero", "one", "finite", "inf", "nan")
 """Classes of run-time scalars that a plan may rely on; "inf" has either sign."""
@@ -55,3 +59,28 @@ class Size(Node):
 def int_literal(value: int) -> Literal:
     """An int64 literal."""
     return Literal(value, INT64)
+
+
+def fold_calls(root: Node, leaf: Callable[[Node], T | None], combine: Callable[[Call, tuple[T, ...]], T]) -> T:
+    """Work out a tree of Calls from the leaves up, without recursion.
+
+    `leaf` gives the result for a node, or None for a Call that is to be taken apart; `combine` gives the result for a
+    Call from those of its arguments.
+    """
+    results: list[T] = []
+    stack: list[tuple[Node, bool]] = [(root, False)]
+    while stack:
+        node, ready = stack.pop()
+        if ready:
+            assert isinstance(node, Call)
+            start = len(results) - len(node.args)
+            results[start:] = [combine(node, tuple(results[start:]))]
+            continue
+        found = leaf(node)
+        if found is not None:
+            results.append(found)
+            continue
+        assert isinstance(node, Call), f"{type(node).__name__} has neither a result nor arguments"
+        stack.append((node, True))
+        stack.extend((arg, False) for arg in reversed(node.args))
+    return results[0]

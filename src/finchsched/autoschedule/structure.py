@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from finchsched.ast.format import Level, storage_order
-from finchsched.ast.loop import Access, Assign, Index, Scalar, Tensor
-from finchsched.ast.node import Node, walk
-from finchsched.ast.scalar import Call, Literal
+from finchsched.ast.loop import Access, Assign, Index, Tensor
+from finchsched.ast.node import Node
+from finchsched.ast.scalar import Call, Literal, fold_calls
 from finchsched.formats.levels import SparseList
 from finchsched.passes.loop.query_form import QueryForm, storage_names
-from finchsched.passes.lower.structural import Simplifier, Structural, is_empty
+from finchsched.passes.lower.structural import Simplifier, Structural, carries_tensor, is_empty
 
 __all__ = ["DENSE", "SPARSE", "Layout", "compressed_names", "simplifier_of", "skippable", "visits"]
 
@@ -64,20 +64,23 @@ def visits(form: QueryForm, expr: Node, name: str, layout: Layout) -> int:
 
 def _rate(simplifier: Simplifier, expr: Node, name: str, layout: Layout) -> int | None:
     """Coordinates at which `expr` may be stored, or None for all."""
-    match expr:
-        case Access():
-            level = dict(layout[expr]).get(name)
-            return SPARSE if isinstance(level, SparseList) else None
-        case Call(_, args):
-            tensors = [a for a in args if any(isinstance(n, Access | Scalar) for n in walk(a))]
-            rates = {a: _rate(simplifier, a, name, layout) for a in tensors}
-            limits = [r for a, r in rates.items() if r is not None and _absorbs_alone(simplifier, expr, a)]
-            if limits:
-                return min(limits)
-            known = [r for r in rates.values() if r is not None]
-            return min(sum(known), DENSE) if rates and len(known) == len(rates) else None
-        case _:
+
+    def leaf(node: Node) -> list[int] | None:
+        if isinstance(node, Call):
             return None
+        compressed = isinstance(node, Access) and isinstance(dict(layout[node]).get(name), SparseList)
+        return [SPARSE] if compressed else []
+
+    def combine(call: Call, rates: tuple[list[int], ...]) -> list[int]:
+        tensors = [(a, r) for a, r in zip(call.args, rates, strict=True) if carries_tensor(a)]
+        limits = [r[0] for a, r in tensors if r and _absorbs_alone(simplifier, call, a)]
+        if limits:
+            return [min(limits)]
+        known = [r[0] for _, r in tensors if r]
+        return [min(sum(known), DENSE)] if tensors and len(known) == len(tensors) else []
+
+    found = fold_calls(expr, leaf, combine)
+    return found[0] if found else None
 
 
 def _absorbs_alone(simplifier: Simplifier, call: Call, arg: Node) -> bool:

@@ -122,6 +122,9 @@ class _Shared(OutputPlan):
 class _Append(OutputPlan):
     def allocate(self, run: Run) -> Output:
         rooms = [room_at_first(self.lowered, self.storage, number, run) for number in range(len(self.storage))]
+        for level, room in zip(self.type.levels, rooms, strict=True):
+            if room > _most(level):  # a kernel that cannot grow does not check its room: nothing less is safe
+                raise NeedsWideIndices(f"up to {room} entries")
         output = Output(list(self.none), list(self.none), empty(0, self.dtype), rooms)
         self._make_room(output, run)
         return output
@@ -229,7 +232,7 @@ def room_at_first(lowered: LoweredNest, storage: tuple[str, ...], number: int, r
     if lowered.resumable and number > 0:
         operands = sum(len(t.val) for t in run.tensors.values())
         room = min(room, _ROOM * operands + run.sizes[storage[number]] + 1)
-    return min(room, _most(lowered.nest.target.type.levels[number]))
+    return min(room, _most(lowered.nest.target.type.levels[number])) if lowered.resumable else room
 
 
 def _most(level: object) -> int:

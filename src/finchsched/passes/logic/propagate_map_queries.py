@@ -134,27 +134,24 @@ def _keeps_fields(before: LogicExpr, after: LogicExpr) -> bool:
 def _substitute_producers(root: Root, producers: Mapping[str, Root], names: Names) -> LogicExpr:
     scope = frozenset(root.order) | {f for e in subexpressions(root.core) for f in named_fields(e)}
 
-    def producer_of(node: LogicExpr) -> Root | None:
-        return producers.get(node.tensor.name) if isinstance(node, Table) else None
-
-    def expand(table: LogicExpr, producer: Root) -> LogicExpr:
-        assert isinstance(table, Table)
+    def expand(table: Table) -> LogicExpr:
+        producer = producers[table.tensor.name]
         return substitute_fields(producer.core, dict(zip(producer.order, table.index, strict=True)), names, scope)
 
     def change(node: LogicExpr) -> LogicExpr:
-        producer = producer_of(node)
-        if producer is not None and not isinstance(producer.core, Aggregate):
-            return expand(node, producer)
-        if isinstance(node, Aggregate):
-            producer = producer_of(node.arg)
-            if producer is not None and _mergeable(node, producer.core):
-                return node.replace(arg=expand(node.arg, producer))
-        return node
+        match node:
+            case Table() if node.tensor.name in pointwise:
+                return expand(node)
+            case Aggregate(_, _, Table() as table, _) if table.tensor.name in producers:
+                return node.replace(arg=expand(table)) if _mergeable(node, producers[table.tensor.name].core) else node
+            case _:
+                return node
 
-    whole = producer_of(root.core)
-    if whole is not None and set(fields(root.core)) == set(root.order):
-        return expand(root.core, whole)
-    return transform(root.core, change)
+    pointwise = {name for name, producer in producers.items() if not isinstance(producer.core, Aggregate)}
+    whole = root.core
+    if isinstance(whole, Table) and whole.tensor.name in producers and set(fields(whole)) == set(root.order):
+        return expand(whole)
+    return transform(whole, change)
 
 
 def _without_unused(plan: Plan, producers: Mapping[str, Root]) -> Plan:

@@ -104,20 +104,39 @@ def query_form(query: Query) -> QueryForm:
     return QueryForm(query.alias, index, None, None, (), expr, tuple(producers), given, drop_fill)
 
 
-def _expression(expr: LogicExpr, stem: str, producers: list[Producer]) -> LoopExpr:
+def _expression(root: LogicExpr, stem: str, producers: list[Producer]) -> LoopExpr:
+    """The Loop IR expression of a pointwise core, on a stack of its own; a nested reduction becomes a producer."""
+    results: list[LoopExpr] = []
+    stack: list[tuple[LogicExpr, bool]] = [(root, False)]
+    while stack:
+        expr, ready = stack.pop()
+        if not isinstance(expr, MapJoin):
+            results.append(_leaf(expr, stem, producers))
+        elif ready:
+            start = len(results) - len(expr.args)
+            results[start:] = [_combined(expr.op, results[start:])]
+        else:
+            stack.append((expr, True))
+            stack.extend((arg, False) for arg in reversed(expr.args))
+    return results[0]
+
+
+def _combined(op: Operator, args: list[LoopExpr]) -> LoopExpr:
+    """An operator of several arguments; a binary one is applied from the left."""
+    if op.arity != 2:
+        return Call(op, tuple(args))
+    folded = args[0]
+    for arg in args[1:]:
+        folded = Call(op, (folded, arg))
+    return folded
+
+
+def _leaf(expr: LogicExpr, stem: str, producers: list[Producer]) -> LoopExpr:
     match expr:
         case Table(tensor, index):
             return Access(tensor_of(tensor), tuple(Index(i.name) if isinstance(i, Field) else i for i in index))
         case Coordinate(field):
             return Index(field.name)
-        case MapJoin(op, args):
-            parts = [_expression(arg, stem, producers) for arg in args]
-            if op.arity == 2 and len(parts) > 2:
-                folded = parts[0]
-                for part in parts[1:]:
-                    folded = Call(op, (folded, part))
-                return folded
-            return Call(op, tuple(parts))
         case Aggregate(op, init, arg, over):
             inner = _expression(arg, stem, producers)
             scalar = Scalar(f"{stem}_s{len(producers)}", init.dtype)

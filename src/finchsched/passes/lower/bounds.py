@@ -1,12 +1,12 @@
 """Upper bounds on how many coordinates a nest appends to each level of its target, from the sizes of its operands."""
 
 from finchsched.ast.format import is_sparse, storage_order
-from finchsched.ast.loop import Access, Assign, Index, Nest, Scalar
+from finchsched.ast.loop import Access, Assign, Index, Nest
 from finchsched.ast.node import Node, walk
-from finchsched.ast.scalar import Call
+from finchsched.ast.scalar import Call, fold_calls
 from finchsched.passes.lower.pattern import target_assign
 from finchsched.passes.lower.signature import Bound, Entries, Extent, Least, Product, Total
-from finchsched.passes.lower.structural import Simplifier, Structural, accesses, is_empty
+from finchsched.passes.lower.structural import Simplifier, Structural, accesses, carries_tensor, is_empty
 
 __all__ = ["is_linear", "room_bound"]
 
@@ -43,41 +43,46 @@ def _source(nest: Nest, assign: Assign) -> Assign:
 
 
 def _entries(expr: Node, wanted: tuple[str, ...], simplifier: Simplifier, full: Bound) -> Bound:
-    match expr:
-        case Access(tensor, index):
-            storage = storage_order(tensor.type, index)
-            names = [i.name if isinstance(i, Index) else "" for i in storage]
-            inside = [n for n, name in enumerate(names) if name in wanted]
-            if not inside or all(level.stores_all for level in tensor.type.levels):
+    """A bound on the tuples of `wanted` indices at which an expression may be stored."""
+
+    def leaf(node: Node) -> Bound | None:
+        match node:
+            case Call():
+                return None
+            case Access():
+                return _of_access(node, wanted, full)
+            case _:
                 return full
-            rest = tuple(Extent(name) for name in wanted if name not in names)
-            return Product((Entries(tensor.name, inside[-1]), *rest))
-        case Call(_, args):
-            return _call_entries(expr, [a for a in args if _carries(a)], wanted, simplifier, full)
-        case _:
-            return full
+
+    return fold_calls(expr, leaf, lambda call, bounds: _of_call(call, bounds, simplifier, full))
 
 
-def _call_entries(
-    call: Call, tensors: list[Node], wanted: tuple[str, ...], simplifier: Simplifier, full: Bound
-) -> Bound:
-    if not tensors or any(isinstance(n, Index) for a in call.args for n in [a]):
+def _of_access(access: Access, wanted: tuple[str, ...], full: Bound) -> Bound:
+    names = [i.name if isinstance(i, Index) else "" for i in storage_order(access.tensor.type, access.index)]
+    inside = [n for n, name in enumerate(names) if name in wanted]
+    if not inside or not is_sparse(access.tensor.type):
         return full
-    absorbing = [a for a in tensors if _alone_structural(call, a, simplifier)]
+    rest = tuple(Extent(name) for name in wanted if name not in names)
+    return Product((Entries(access.tensor.name, inside[-1]), *rest))
+
+
+def _of_call(call: Call, bounds: tuple[Bound, ...], simplifier: Simplifier, full: Bound) -> Bound:
+    tensors = {a: b for a, b in zip(call.args, bounds, strict=True) if carries_tensor(a)}
+    if not tensors or any(isinstance(a, Index) for a in call.args):
+        return full
+    absorbing = [b for a, b in tensors.items() if _vanishes(call, (a,), simplifier)]
     if absorbing:
-        return Least(tuple(_entries(a, wanted, simplifier, full) for a in absorbing))
-    together = {a: Structural(simplifier.fill(a)) for a in tensors}
-    if not isinstance(simplifier.expr(call, together), Structural):
+        return Least(tuple(absorbing))
+    if not _vanishes(call, tuple(tensors), simplifier):
         return full
-    return Total(tuple(_entries(a, wanted, simplifier, full) for a in tensors))
+    parts = [p for b in tensors.values() for p in (b.parts if isinstance(b, Total) else (b,))]
+    return Total(tuple(parts))
 
 
-def _alone_structural(call: Call, arg: Node, simplifier: Simplifier) -> bool:
-    return isinstance(simplifier.expr(call, {arg: Structural(simplifier.fill(arg))}), Structural)
-
-
-def _carries(expr: Node) -> bool:
-    return any(isinstance(n, Access | Scalar) for n in walk(expr))
+def _vanishes(call: Call, structural: tuple[Node, ...], simplifier: Simplifier) -> bool:
+    """Whether a call is structural where these arguments are."""
+    known: dict[Node, Node] = {a: Structural(simplifier.fill(a)) for a in structural}
+    return isinstance(simplifier.expr(call, known), Structural)
 
 
 def is_linear(bound: Bound) -> bool:

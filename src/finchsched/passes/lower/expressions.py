@@ -8,7 +8,7 @@ from finchsched.algebra.operators import Operator, result_type
 from finchsched.ast.kernel import Apply, Const, KernelExpr, Var, dtype_of
 from finchsched.ast.loop import Access, Index, Scalar
 from finchsched.ast.node import Node
-from finchsched.ast.scalar import Call, Literal, Size, Value
+from finchsched.ast.scalar import Call, Literal, Size, Value, fold_calls
 from finchsched.errors import LoweringError
 from finchsched.passes.lower.kernel_terms import cast, index_as_value
 from finchsched.passes.lower.parameters import Parameters
@@ -34,6 +34,10 @@ class Scope:
 
 def lower_expr(expr: Node, scope: Scope, parameters: Parameters) -> KernelExpr:
     """The kernel expression of a Loop IR expression.  Raises LoweringError for a node that is none."""
+    return fold_calls(expr, lambda node: _leaf(node, scope, parameters), lambda call, args: _call(call.op, list(args)))
+
+
+def _leaf(expr: Node, scope: Scope, parameters: Parameters) -> KernelExpr | None:
     match expr:
         case Literal(value, dtype):
             return Const(value, dtype)
@@ -51,8 +55,8 @@ def lower_expr(expr: Node, scope: Scope, parameters: Parameters) -> KernelExpr:
             bound = scope.env[expr]
             assert isinstance(bound, Var), f"{expr.tensor.name} is read before it is resolved"
             return bound
-        case Call(op, args):
-            return _call(op, [lower_expr(arg, scope, parameters) for arg in args])
+        case Call():
+            return None
         case _:
             raise LoweringError(f"{type(expr).__name__} is not an expression of Loop IR")
 

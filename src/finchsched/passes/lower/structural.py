@@ -12,14 +12,15 @@ from finchsched.algebra.dtypes import INT64, DType
 from finchsched.algebra.operators import absorbs, result_type, same_scalar
 from finchsched.ast.facts import fold_call, is_identity, scalar_dtype
 from finchsched.ast.loop import Access, Assign, Block, Declare, Define, Freeze, If, Index, Loop, LoopExpr, Scalar, Stmt
-from finchsched.ast.node import Node, children, walk
-from finchsched.ast.scalar import Call, Literal, Value
+from finchsched.ast.node import Node, children, derive, walk
+from finchsched.ast.scalar import Call, Literal, Size, Value, fold_calls
 
 __all__ = [
     "EMPTY",
     "Simplifier",
     "Structural",
     "accesses",
+    "carries_tensor",
     "expr_dtype",
     "index_value",
     "is_empty",
@@ -34,6 +35,9 @@ class Structural(Node):
     """A tensor operand where nothing is stored; `value` is a scalar expression."""
 
     value: Node
+
+
+_EXPRESSIONS = Access | Call | Index | Literal | Scalar | Size | Structural | Value
 
 
 def index_value(name: str) -> Value:
@@ -59,6 +63,11 @@ def uses_index(node: Node, name: str) -> bool:
 
 def expr_dtype(expr: Node) -> DType:
     """The element type of a Loop IR expression."""
+    found: DType = derive(expr, "expr_dtype", _expr_dtype, through=_EXPRESSIONS)
+    return found
+
+
+def _expr_dtype(expr: Node) -> DType:
     match expr:
         case Access(tensor, _):
             return tensor.type.dtype
@@ -83,6 +92,7 @@ class Simplifier:
 
     target_fill: Node
     scalar_fills: dict[str, Node] = field(default_factory=dict)
+    fills: dict[Node, Node] = field(default_factory=dict, repr=False)
 
     def stmt(self, stmt: Stmt, known: Mapping[Node, Node]) -> Stmt:
         """`stmt` with each expression in `known` replaced (by Structural or Literal) and simplified."""
@@ -116,10 +126,11 @@ class Simplifier:
         return stmt.replace(cond=cond, body=body)
 
     def _assign(self, stmt: Assign, into_tensor: bool) -> Stmt:
-        value = _as_value(stmt.rhs)
+        rhs: Node = stmt.rhs
+        value = _as_value(rhs)
         if stmt.op is not None:
             # A stored identity still makes its coordinate stored, which shows unless the target's fill is the identity.
-            shows = into_tensor and not isinstance(stmt.rhs, Structural) and not is_identity(stmt.op, self.target_fill)
+            shows = into_tensor and type(rhs) is not Structural and not is_identity(stmt.op, self.target_fill)
             return EMPTY if is_identity(stmt.op, value) and not shows else stmt.replace(rhs=value)
         if into_tensor and _same_fill(value, self.target_fill):
             return EMPTY
@@ -127,14 +138,11 @@ class Simplifier:
 
     def expr(self, expr: Node, known: Mapping[Node, Node]) -> Node:
         """`expr` with known parts replaced, by the mask rule."""
-        found = known.get(expr)
-        if found is not None:
-            return found
-        if not isinstance(expr, Call):
-            return expr
-        args = tuple(self.expr(arg, known) for arg in expr.args)
-        call = expr if all(a is b for a, b in zip(args, expr.args, strict=True)) else Call(expr.op, args)
-        return self._call(call)
+        return fold_calls(
+            expr,
+            lambda node: known.get(node, None if isinstance(node, Call) else node),
+            lambda call, args: self._call(_with_args(call, args)),
+        )
 
     def _call(self, call: Call) -> Node:
         op, args = call.op, call.args
@@ -145,7 +153,7 @@ class Simplifier:
             return fold_call(op, args)
         if not structural:
             return call
-        if not any(_carries_tensor(arg) for arg in args):
+        if not any(carries_tensor(arg) for arg in args):
             return Structural(_fold(call))
         if op.arity == 2 and len(structural) == 1:
             swallowed = structural[0].value
@@ -157,6 +165,14 @@ class Simplifier:
 
     def fill(self, expr: Node) -> Node:
         """The fill of an expression of this nest."""
+        found = fold_calls(expr, self._known_fill, self._call_fill)
+        return found
+
+    def _call_fill(self, call: Call, args: tuple[Node, ...]) -> Node:
+        self.fills[call] = found = fold_call(call.op, args)
+        return found
+
+    def _known_fill(self, expr: Node) -> Node | None:
         match expr:
             case Access(tensor, _):
                 return tensor.type.fill
@@ -166,10 +182,14 @@ class Simplifier:
                 return value
             case Index(name):
                 return index_value(name)
-            case Call(op, args):
-                return fold_call(op, tuple(self.fill(arg) for arg in args))
+            case Call():
+                return self.fills.get(expr)
             case _:
                 return expr
+
+
+def _with_args(call: Call, args: tuple[Node, ...]) -> Call:
+    return call if all(a is b for a, b in zip(args, call.args, strict=True)) else Call(call.op, args)
 
 
 def _without_identity(call: Call) -> Node:
@@ -191,20 +211,32 @@ def _fold(call: Call) -> Node:
 
 
 def _scalar(arg: Node) -> Node:
+    """A scalar argument as it stands in a fill."""
+    return fold_calls(arg, _scalar_leaf, _with_args)
+
+
+def _scalar_leaf(arg: Node) -> Node | None:
     match arg:
         case Structural(value):
             return value
         case Index(name):
             return index_value(name)
-        case Call(op, args):
-            return Call(op, tuple(_scalar(a) for a in args))
+        case Call():
+            return None
         case _:
             return arg
 
 
-def _carries_tensor(arg: Node) -> bool:
-    """Whether a stored tensor operand is in here; a local scalar is a reduction of tensors."""
-    return any(isinstance(n, Access | Scalar) for n in walk(arg))
+def carries_tensor(expr: Node) -> bool:
+    """Whether a stored tensor operand is in an expression; a local scalar is a reduction of tensors."""
+    found: bool = derive(expr, "carries_tensor", _carries_tensor, through=_EXPRESSIONS)
+    return found
+
+
+def _carries_tensor(expr: Node) -> bool:
+    if isinstance(expr, Call):
+        return any(carries_tensor(arg) for arg in expr.args)
+    return isinstance(expr, Access | Scalar)
 
 
 def _as_value(expr: Node) -> LoopExpr:

@@ -247,7 +247,7 @@ def test_normalize_keeps_the_meaning(
 def test_a_deep_expression() -> None:
     i = Field("i")
     expr: LogicExpr = Table(Slot("x", VECTOR), (i,))
-    for n in range(10_000):
+    for n in range(6_000):
         expr = MapJoin(ADD, (Relabel(expr, (i,)), Literal(float(n), FLOAT64)))
         fields(expr), dtype(expr), fill(expr)
     alias = Alias("R", dense_type(expr))
