@@ -19,6 +19,7 @@ from finchsched.ast.scalar import Value
 from finchsched.ast.validate_kernel import validate_kernel
 from finchsched.ast.validate_logic import validate_logic
 from finchsched.ast.validate_loop import validate_loop
+from finchsched.backend.emit import emit
 from finchsched.backend.executable import Executable
 from finchsched.backend.load import LoadedKernel
 from finchsched.backend.phase import Phase
@@ -31,6 +32,7 @@ from finchsched.interpret.kernel import run_kernel
 from finchsched.interpret.logic import run_logic
 from finchsched.interpret.loop import run_loop
 from finchsched.interpret.masked import Masked
+from finchsched.passes.lower.lower_nest import lower_nest
 from finchsched.settings import config
 from oracle.einsum_oracle import evaluate
 from oracle.masked_array import MaskedArray, compare, same_value
@@ -211,6 +213,24 @@ def run_phases(compiled: Compiled, call: Callable[[Kernel], Callable[..., None]]
         kernel = LoadedKernel(phase.kernel.source, call(phase.lowered.kernel), None)
         phases.append(Phase(phase.lowered, kernel, phase.extents, phase.fill_expr))
     return replace(executable, phases=tuple(phases)).run(*compiled.renamed())
+
+
+def run_nest(nest: Nest, held: Tensors, values: Values, *, reassociate: str = "strict") -> FiberTensor:
+    """The target of one nest, made by its phase with the kernel interpreted."""
+    lowered = lower_nest(nest, f"make_{nest.target.name}", reassociate=reassociate)
+    validate_kernel(lowered.kernel)
+    kernel = LoadedKernel(emit(lowered.kernel), interpreted(lowered.kernel), None)
+    origins = {
+        index.name: (node.tensor.name, axis)
+        for node in walk(nest.body)
+        if isinstance(node, Access) and node.tensor.name in held
+        for axis, index in enumerate(node.index)
+        if isinstance(index, Index)
+    }
+    tensors, known = dict(held), dict(values)
+    Phase(lowered, kernel, origins, nest.target.type.fill).run(tensors, known)
+    check_tensor(tensors[nest.target.name])
+    return tensors[nest.target.name]
 
 
 # ---------------------------------------------------------------------------------------------- comparison

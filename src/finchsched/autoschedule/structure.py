@@ -11,7 +11,6 @@ from finchsched.ast.format import Level, storage_order
 from finchsched.ast.loop import Access, Assign, Index, Tensor
 from finchsched.ast.node import Node
 from finchsched.ast.scalar import Call, Literal, fold_calls
-from finchsched.formats.levels import SparseList
 from finchsched.passes.loop.query_form import QueryForm, storage_names
 from finchsched.passes.lower.structural import Simplifier, Structural, carries_tensor, is_empty
 
@@ -68,8 +67,8 @@ def _rate(simplifier: Simplifier, expr: Node, name: str, layout: Layout) -> int 
     def leaf(node: Node) -> list[int] | None:
         if isinstance(node, Call):
             return None
-        compressed = isinstance(node, Access) and isinstance(dict(layout[node]).get(name), SparseList)
-        return [SPARSE] if compressed else []
+        level = dict(layout[node]).get(name) if isinstance(node, Access) else None
+        return [] if level is None or level.stores_all else [SPARSE]
 
     def combine(call: Call, rates: tuple[list[int], ...]) -> list[int]:
         tensors = [(a, r) for a, r in zip(call.args, rates, strict=True) if carries_tensor(a)]

@@ -116,7 +116,9 @@ class _Dense(OutputPlan):
 class _Shared(OutputPlan):
     def allocate(self, run: Run) -> Output:
         model = run.tensors[self.source]
-        return Output(list(model.pos), list(model.crd), empty(len(model.val), self.dtype))
+        # Views, since the target's buffers become read-only and an operand's may be the user's.
+        pos, crd = ([None if b is None else b.view() for b in buffers] for buffers in (model.pos, model.crd))
+        return Output(pos, crd, empty(len(model.val), self.dtype))
 
 
 class _Append(OutputPlan):

@@ -25,4 +25,4 @@ def data_folder() -> Path:
     It may not exist.
     """
     named = os.environ.get(DATA_VARIABLE)
-    return Path(named) if named else Path(__file__).resolve().parents[3].parent / "shared" / "data"
+    return Path(named) if named else (Path(__file__).parent / "../../../../shared/data").resolve()

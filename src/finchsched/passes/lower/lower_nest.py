@@ -69,7 +69,7 @@ from finchsched.passes.lower.parameters import Parameters
 from finchsched.passes.lower.pattern import pattern_source, scalar_fills, target_assign
 from finchsched.passes.lower.runs import collapse_run
 from finchsched.passes.lower.signature import BufferParam, LoweredNest
-from finchsched.passes.lower.structural import Simplifier, Structural, accesses, is_empty
+from finchsched.passes.lower.structural import Simplifier, Structural, accesses, expr_dtype, invariant_calls, is_empty
 from finchsched.passes.lower.targets import (
     AppendTarget,
     Cursor,
@@ -79,6 +79,7 @@ from finchsched.passes.lower.targets import (
     SharedTarget,
     make_target,
 )
+from finchsched.rewrite import PreWalk, rewrite
 
 __all__ = ["lower_nest"]
 
@@ -207,7 +208,14 @@ class _NestLowering:
         scratch = level_buffer(tensor.name, tensor.type, 0, "tmp", writable=True)
         return [SortRange(crd, ZERO, workspace_count(tensor.name), scratch)]
 
+    @property
+    def _counting(self) -> bool:
+        """Whether this is the first run of a counting sort, which needs no values."""
+        return isinstance(self.target, ScatterTarget) and not self.target.filling
+
     def _assign(self, stmt: Assign, env: Env, coords: Coords) -> list[KernelStmt]:
+        if self._counting:
+            return self._write(stmt, ZERO, env, coords)
         return self._write(stmt, self._expr(stmt.rhs, env, coords), env, coords)
 
     def _write(self, stmt: Assign, value: KernelExpr, env: Env, coords: Coords) -> list[KernelStmt]:
@@ -359,6 +367,8 @@ class _NestLowering:
                 return [*before, *looplet.preamble, *self._branch(access, cursor, looplet.body, body, env, coords)]
         self._mirror_model(env)
         before += self._bind_values(body, env)
+        hoisted, body = self._hoist(body, env, coords)
+        before += hoisted
         opening, closing = self._enter_target(body, env, coords, covering)
         inner = self._stmt(body, env, coords, covering)
         return [*before, *opening, *inner, *closing]
@@ -406,7 +416,7 @@ class _NestLowering:
     def _bind_values(self, body: Stmt, env: Env) -> list[KernelStmt]:
         """Load what is fully resolved into a local variable: later stores could not be seen to leave it alone."""
         out: list[KernelStmt] = []
-        for access in dict.fromkeys(_read_accesses(body)):
+        for access in () if self._counting else dict.fromkeys(_read_accesses(body)):
             cursor = env.get(access, Cursor(0, ZERO))
             if not isinstance(cursor, Cursor) or cursor.level < len(access.index):
                 continue
@@ -419,6 +429,21 @@ class _NestLowering:
                 out.append(Store(tbl, cursor.position, Const(0, tbl.dtype)))
             env[access] = var
         return out
+
+    def _hoist(self, body: Stmt, env: Env, coords: Coords) -> tuple[list[KernelStmt], Stmt]:
+        """Work out before further loops what does not change in them."""
+
+        def is_known(node: Node) -> bool:
+            return isinstance(node, Access) and isinstance(env.get(node), Var)
+
+        out: list[KernelStmt] = []
+        found: dict[Node, Scalar] = {}
+        for call in invariant_calls(body, is_known, coords):
+            scalar = Scalar(self.names.fresh("once"), expr_dtype(call))
+            found[call] = scalar
+            self.simplifier.scalar_fills[scalar.name] = self.simplifier.fill(call)
+            out.append(Set(Var(scalar.name, scalar.dtype), self._expr(call, env, coords)))
+        return out, rewrite(body, PreWalk(lambda node, _: found.get(node))) if found else body
 
     def _enter_target(
         self, body: Stmt, env: Env, coords: Coords, covering: bool

@@ -4,7 +4,7 @@
 value is"); literals and run-time scalars never do.  A statement that has no effect simplifies to the empty Block.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -23,6 +23,7 @@ __all__ = [
     "carries_tensor",
     "expr_dtype",
     "index_value",
+    "invariant_calls",
     "is_empty",
     "uses_index",
 ]
@@ -254,6 +255,25 @@ def _block(body: tuple[Stmt, ...]) -> Stmt:
     for stmt in body:
         flat.extend(stmt.body if isinstance(stmt, Block) else (stmt,))
     return flat[0] if len(flat) == 1 else Block(tuple(flat))
+
+
+def invariant_calls(body: Stmt, is_known: Callable[[Node], bool], coords: Collection[str]) -> list[Call]:
+    """The largest calls inside further loops that need only known operands, at least one, and known coordinates."""
+    loops = [n for n in walk(body) if isinstance(n, Loop)]
+    exprs = [s.rhs for loop in loops for s in walk(loop) if isinstance(s, Assign)]
+    found: dict[Call, None] = {}
+    stack: list[Node] = list(reversed(exprs))
+    while stack:
+        node = stack.pop()
+        if not isinstance(node, Call):
+            continue
+        leaves = [n for n in walk(node) if isinstance(n, Access | Scalar)]
+        names = {n.name for n in walk(node) if isinstance(n, Index)}
+        if leaves and all(is_known(leaf) for leaf in leaves) and names <= set(coords):
+            found[node] = None
+        else:
+            stack.extend(reversed(node.args))
+    return list(found)
 
 
 def _drop_dead_scalars(stmt: Stmt) -> Stmt:
