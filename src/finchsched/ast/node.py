@@ -18,7 +18,8 @@ __all__ = ["Node", "children", "derive", "distinct", "field_names", "rebuild", "
 class Node:
     """A node of an IR.  Subclass with `@dataclass(frozen=True, slots=True, eq=False)`."""
 
-    __slots__ = ("_facts", "_hash", "_key")
+    __slots__ = ("_children", "_facts", "_hash", "_key")
+    _children: tuple["Node", ...] | None
     _facts: dict[str, Any] | None
     _hash: int
     _key: tuple[Any, ...]
@@ -29,6 +30,7 @@ class Node:
         object.__setattr__(self, "_key", key)
         object.__setattr__(self, "_hash", hash((type(self).__name__, key)))
         object.__setattr__(self, "_facts", None)
+        object.__setattr__(self, "_children", None)
 
     def __hash__(self) -> int:
         return self._hash
@@ -119,10 +121,17 @@ def _all_field_names(cls: type[Node]) -> tuple[str, ...]:
     return names
 
 
-def children(node: Node) -> Iterator[Node]:
-    """The child nodes of `node`, in field order."""
-    for name in field_names(type(node)):
-        value = getattr(node, name)
+def children(node: Node) -> tuple[Node, ...]:
+    """The child nodes of `node`, in field order; worked out once per node."""
+    found = node._children
+    if found is None:
+        found = tuple(_find_children(node))
+        object.__setattr__(node, "_children", found)
+    return found
+
+
+def _find_children(node: Node) -> Iterator[Node]:
+    for value in node._key:
         if isinstance(value, Node):
             yield value
         elif isinstance(value, tuple):
@@ -137,7 +146,7 @@ def walk(node: Node) -> Iterator[Node]:
     while stack:
         here = stack.pop()
         yield here
-        stack.extend(reversed(list(children(here))))
+        stack.extend(reversed(children(here)))
 
 
 def distinct(root: Node) -> list[Node]:
@@ -152,7 +161,7 @@ def distinct(root: Node) -> list[Node]:
         elif id(node) not in seen:
             seen.add(id(node))
             stack.append((node, True))
-            stack.extend((child, False) for child in reversed(list(children(node))))
+            stack.extend((child, False) for child in reversed(children(node)))
     return found
 
 

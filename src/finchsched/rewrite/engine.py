@@ -72,7 +72,7 @@ class PostWalk:
         while stack:
             here, arity = stack.pop()
             if arity < 0:
-                kids = list(children(here))
+                kids = children(here)
                 stack.append((here, len(kids)))
                 stack.extend((kid, -1) for kid in reversed(kids))
                 continue
@@ -99,7 +99,7 @@ class PreWalk:
             if arity < 0:
                 after = self.inner(here, ctx)
                 here = here if after is None else after
-                kids = list(children(here))
+                kids = children(here)
                 stack.append((here, len(kids)))
                 stack.extend((kid, -1) for kid in reversed(kids))
                 continue
