@@ -304,12 +304,14 @@ class _Author:
 
 
 def mixes_absorbers(program: Program) -> bool:
-    """Whether unstored entries of two operands meet whose fills differ, one of them infinite or NaN.
+    """Whether unstored entries may meet whose fills, one of them infinite or NaN, do not keep each other.
 
-    There an absorbing fill is not the value of both together (0 * inf is NaN).
+    There an absorbing fill is not the value of both together: 0 * inf is NaN, and so is inf * -1 + inf.
     """
-    fills = {repr(float(operand.fill)).removeprefix("-0") for operand in program.operands.values()}
-    return len(fills) > 1 and any(not np.isfinite(operand.fill) for operand in program.operands.values())
+    fills = {repr(abs(operand.fill) if operand.fill == 0 else operand.fill) for operand in program.operands.values()}
+    finite = all(np.isfinite(operand.fill) for operand in program.operands.values())
+    several = "*" in program.text and ("+" in program.text or "-" in program.text)
+    return not finite and (len(fills) > 1 or several)
 
 
 def random_program(choices: Choices) -> Program:

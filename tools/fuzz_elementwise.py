@@ -82,7 +82,9 @@ def batch(seed: int, number: int) -> Iterator[tuple[Sample, Sample]]:
     kind = batch_kind(number)
     dtype = DType(kind.dtype)
     shape = (BATCH, 2, EXTENT, EXTENT)
-    stored = rng.random(shape) < rng.choice([0.0, 0.1, 0.3, 0.6, 1.0], p=[0.05, 0.3, 0.3, 0.3, 0.05], size=(BATCH, 2, 1, 1))
+    stored = rng.random(shape) < rng.choice(
+        [0.0, 0.1, 0.3, 0.6, 1.0], p=[0.05, 0.3, 0.3, 0.3, 0.05], size=(BATCH, 2, 1, 1)
+    )
     values = (rng.integers(-8, 9, shape) / (4 if dtype.is_float else 1)).astype(dtype.numpy)
     if dtype.is_float:
         odd = (rng.random(shape) < 0.02) & (rng.random((BATCH, 1, 1, 1)) < 0.2)

@@ -14,9 +14,9 @@ assert numba.np.linalg  # Numba looks numpy's functions up when it is imported, 
 
 NUMPY_NAMES = ("dot", "einsum", "inner", "matmul", "tensordot", "vdot")
 METHODS = (
-    "__add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __matmul__ __rmatmul__ _add_dense _add_sparse _sub_sparse _binopt "
-    "_matmul_dispatch _matmul_multivector _matmul_sparse _matmul_vector _mul_scalar diagonal dot multiply sum sum_duplicates "
-    "toarray tobsr tocoo tocsc tocsr todense todia todok tolil transpose"
+    "__add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __matmul__ __rmatmul__ _add_dense _add_sparse _sub_sparse "
+    "_binopt _matmul_dispatch _matmul_multivector _matmul_sparse _matmul_vector _mul_scalar diagonal dot multiply sum "
+    "sum_duplicates toarray tobsr tocoo tocsc tocsr todense todia todok tolil transpose"
 ).split()
 
 Guard = Callable[[], AbstractContextManager[None]]

@@ -1,4 +1,4 @@
-"""The matrices of the data folder, as SciPy reads them, with operands made of them and the products that tests expect."""
+"""The matrices of the data folder as SciPy reads them, operands made of them, and products that tests expect."""
 
 import gzip
 import os

@@ -74,7 +74,9 @@ def check_values(got: Array, expected: Array, size: Array | None) -> None:
         wrong = ~(np.abs(got - expected) <= TOLERANCE * size)
     if wrong.any():
         at = np.unravel_index(int(np.argmax(wrong)), got.shape)
-        raise AssertionError(f"{int(wrong.sum())} values differ; entry {at}: got {got[at]!r}, expected {expected[at]!r}")
+        raise AssertionError(
+            f"{int(wrong.sum())} values differ; entry {at}: got {got[at]!r}, expected {expected[at]!r}"
+        )
 
 
 def check_dense(result: fs.Tensor, values: Array, size: Array | None = None) -> None:

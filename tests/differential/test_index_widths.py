@@ -201,9 +201,7 @@ def test_a_result_with_shared_positions_is_as_wide_as_its_operand() -> None:
     assert np.shares_memory(doubled.data.crd[1], a.data.crd[1])
 
 
-def test_products_that_outgrow_their_room_are_resumed(
-    monkeypatch: pytest.MonkeyPatch, no_shortcuts: Guard
-) -> None:
+def test_products_that_outgrow_their_room_are_resumed(monkeypatch: pytest.MonkeyPatch, no_shortcuts: Guard) -> None:
     grown: list[int] = []
     original = output._Append.grow
 

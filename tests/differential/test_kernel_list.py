@@ -106,9 +106,7 @@ def per_row(case: MatrixCase) -> Array:
 
 def chained(case: MatrixCase) -> Expected:
     """`a @ right @ z`."""
-    return Expected(
-        case.a @ (case.right @ case.z), abs(case.a) @ (abs(case.right) @ np.abs(case.z))
-    )
+    return Expected(case.a @ (case.right @ case.z), abs(case.a) @ (abs(case.right) @ np.abs(case.z)))
 
 
 def bilinear(case: MatrixCase) -> Expected:

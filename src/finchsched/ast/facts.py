@@ -87,7 +87,7 @@ def _fill(expr: Node) -> Node:
         case Literal() | Value():
             return expr
         case Coordinate(field):
-            return Value(f"index_{field.name}", INT64, "finite")
+            return Value(f"index_{field.name}", INT64, "number")
         case Table(tensor, _):
             return tensor.type.fill
         case MapJoin(op, args):
@@ -135,7 +135,7 @@ def _kind(expr: Node) -> str:
     """What is known of a scalar expression's value: a class of VALUE_KINDS, or "" for nothing."""
     match expr:
         case Value(_, _, kind):
-            return kind
+            return "" if kind == "any" else kind
         case Literal(value, _):
             if value != value:
                 return "nan"
@@ -143,10 +143,10 @@ def _kind(expr: Node) -> str:
                 return "inf"
             return "zero" if value == 0 else "finite"
         case Size():
-            return "finite"
+            return "number"
         case Call(op, args):
             if op.result == "bool":
-                return "finite"
+                return "number"
             return _kind(args[0]) if op.name in ("to_int64", "to_float64", "neg", "abs") else ""
         case _:
             return ""
@@ -164,12 +164,12 @@ def _fold_by_class(op: Operator, a: Node, b: Node) -> Node | None:
             return Literal(_nan_if(_kind(other) in ("inf", "nan"), out), out)
         if op.name.endswith("add") and isinstance(known, Literal) and _kind(known) == "inf" and _kind(other) in _FINITE:
             return known
-    if op.name == "truediv" and isinstance(a, Literal) and a.value == 0 and isinstance(b, Value):
-        return Literal(_nan_if(b.kind in ("zero", "nan"), out), out)
+    if op.name == "truediv" and isinstance(a, Literal) and a.value == 0 and _kind(b) in ("zero", "one", "finite", "inf"):
+        return Literal(_nan_if(_kind(b) == "zero", out), out)
     return None
 
 
-_FINITE = ("zero", "one", "finite")
+_FINITE = ("zero", "one", "finite", "number")
 
 
 def _nan_if(condition: bool, out: DType) -> Scalar:
@@ -195,17 +195,21 @@ def fold_repeat(op: Operator, init: Literal, value: Node, extents: tuple[str, ..
             return init
         if op.idempotent or (op.name == "mul" and value.value == 0) or absorbs(op, value.value, value.dtype):
             return Literal(fold(op, init.value, value.value, 1, init.dtype), init.dtype)
-    if op.idempotent:
+    if op.idempotent or (init.dtype.is_bool and op.name in ("add", "mul")):
         return fold_call(op, (init, value))
     count: Node = Size(extents[0])
     for name in extents[1:]:
         count = Call(operator("mul"), (count, Size(name)))
+    if op.name == "xor" and init.dtype.is_bool:
+        odd = Call(operator("to_bool"), (Call(operator("mod"), (count, Literal(2, INT64))),))
+        return fold_call(op, (init, fold_call(operator("and"), (value, odd))))
     times = _cast_fill(count, init.dtype)
     match op.name:
         case "mul":
             repeated: Node = Call(operator("repeat_mul"), (value, times))
         case "xor":
-            repeated = Call(operator("mul"), (value, Call(operator("mod"), (times, Literal(2, init.dtype)))))
+            odd = Call(operator("ne"), (Call(operator("mod"), (count, Literal(2, INT64))), Literal(0, INT64)))
+            repeated = Call(operator("where"), (odd, value, Literal(identity(op, init.dtype), init.dtype)))
         case _:
             repeated = Call(operator("mul"), (value, times))
     return fold_call(op, (init, repeated))

@@ -20,8 +20,9 @@ __all__ = ["VALUE_KINDS", "Call", "Literal", "Size", "Value", "fold_calls", "int
 
 T = TypeVar("T")
 
-VALUE_KINDS = ("zero", "one", "finite", "inf", "nan")
-"""Classes of run-time scalars that a plan may rely on; "inf" has either sign."""
+VALUE_KINDS = ("zero", "one", "finite", "inf", "nan", "number", "any")
+"""What a plan may rely on of a run-time scalar: it is 0, 1, another finite number, infinite with either sign, NaN; or a
+finite number that may be 0 or 1 ("number"); or nothing is known ("any")."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

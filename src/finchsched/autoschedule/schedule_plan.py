@@ -56,7 +56,7 @@ def _with_fill(query: Query) -> Query:
     type_ = query.alias.type
     found = type_.fill
     if any(isinstance(n, Size) for n in walk(found)):
-        found = Value(f"{query.alias.name}_fill", type_.dtype, "finite")
+        found = Value(f"{query.alias.name}_fill", type_.dtype, "any")
     elif any(isinstance(n, Value) and n.name.startswith("index_") for n in walk(found)):
         found = Literal(type_.dtype.numpy.type(0).item(), type_.dtype)
     return query.replace(alias=Alias(query.alias.name, type_.replace(fill=found)))

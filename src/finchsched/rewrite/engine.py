@@ -86,19 +86,26 @@ class PostWalk:
 
 @dataclass(frozen=True, slots=True)
 class PreWalk:
-    """Parents first; what a rule made is descended into, not offered again."""
+    """Parents first; what a rule made is descended into, not offered again.
+
+    Raises RewriteError when a rule keeps making what it applies to, one level deeper each time.
+    """
 
     inner: Rewriter
 
     def __call__(self, node: Node, ctx: RuleContext) -> Node | None:
         """One walk over the tree; None if nothing applied."""
         results: list[Node] = []
+        fired, start_of_trace = 0, len(ctx.trace)
         stack: list[tuple[Node, int]] = [(node, -1)]
         while stack:
             here, arity = stack.pop()
             if arity < 0:
                 after = self.inner(here, ctx)
-                here = here if after is None else after
+                if after is not None:
+                    here, fired = after, fired + 1
+                if fired > ctx.budget:
+                    raise _spent(ctx, start_of_trace)
                 kids = children(here)
                 stack.append((here, len(kids)))
                 stack.extend((kid, -1) for kid in reversed(kids))
@@ -125,9 +132,14 @@ class Fixpoint:
                 return None if here == node else here
             here = after
             if len(ctx.trace) - start > ctx.budget:
-                busiest = Counter(firing.rule for firing in ctx.trace[start:]).most_common(3)
-                names = ", ".join(f"{name} ({count} times)" for name, count in sorted(busiest))
-                raise RewriteError(f"no fixpoint after {ctx.budget} rewrites; the rules that keep firing: {names}")
+                raise _spent(ctx, start)
+
+
+def _spent(ctx: RuleContext, start: int) -> RewriteError:
+    """The error for a rewrite without end, with the busiest rules since a point of the trace."""
+    busiest = Counter(firing.rule for firing in ctx.trace[start:]).most_common(3)
+    names = ", ".join(f"{name} ({count} times)" for name, count in sorted(busiest)) or "unnamed ones"
+    return RewriteError(f"no fixpoint after {ctx.budget} rewrites; the rules that keep firing: {names}")
 
 
 class Memo:

@@ -25,7 +25,7 @@ class RuleContext:
 
     names: Names = field(default_factory=Names)
     trace: list[Firing] = field(default_factory=list)
-    budget: int = 1_000_000
+    budget: int = 100_000
 
 
 class Rewriter(Protocol):

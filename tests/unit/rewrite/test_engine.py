@@ -111,8 +111,12 @@ def test_post_walk_sees_rewritten_children() -> None:
 def test_pre_walk_descends_into_what_it_made_without_offering_it_again() -> None:
     assert rewrite(TREE, PreWalk(unfold_three)) == add(add(ONE, TWO), add(ONE, TWO))
     assert rewrite(TREE, PreWalk(fold_add)) == add(THREE, THREE)
-    twice = Rule("wrap", lambda node, _: Call(NEG, (node,)) if isinstance(node, Size) else None)
-    assert rewrite(Size("i"), PreWalk(Chain((twice, increment)))) == Call(NEG, (Call(NEG, (Size("i"),)),))
+
+
+def test_pre_walk_stops_a_rule_that_keeps_making_what_it_applies_to() -> None:
+    wrap = Rule("wrap", lambda node, _: Call(NEG, (node,)) if isinstance(node, Size) else None)
+    with pytest.raises(RewriteError, match=r"wrap \(51 times\)"):
+        rewrite(Size("i"), PreWalk(wrap), RuleContext(budget=50))
 
 
 def test_chain_takes_the_first_rule_that_applies() -> None:

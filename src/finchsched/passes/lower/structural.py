@@ -43,7 +43,7 @@ _EXPRESSIONS = Access | Call | Index | Literal | Scalar | Size | Structural | Va
 
 def index_value(name: str) -> Value:
     """An index as a scalar inside a fill: finite, otherwise unknown."""
-    return Value(f"index_{name}", INT64, "finite")
+    return Value(f"index_{name}", INT64, "number")
 
 
 def is_empty(stmt: Node) -> bool:
@@ -178,7 +178,7 @@ class Simplifier:
             case Access(tensor, _):
                 return tensor.type.fill
             case Scalar(name, dtype):
-                return self.scalar_fills.get(name, Value(name, dtype, "finite"))
+                return self.scalar_fills.get(name, Value(name, dtype, "any"))
             case Structural(value):
                 return value
             case Index(name):
