@@ -289,8 +289,8 @@ class _Author:
                 return _Term(f"{term} {self.pick('*+-')} {self.pick((2, 1, 0, 0.5))}", False, atom=False)
             case _:
                 name = "st"[len(self.scalars) % 2]
-                self.scalars[name] = self.pick((2, 1, 0, 0.5, -1.5, True, INF, NAN))
-                return _Term(f"{term} {self.pick('*+')} {name}", False, atom=False)
+                self.scalars[name] = value = self.pick((2, 1, 0, 0.5, -1.5, True, INF, NAN))
+                return _Term(f"{term} {self.pick('*+')} {name}", term.bool and value is True, atom=False)
 
     def comparison(self, used: list[str]) -> str:
         one, operator = self.pick(used), self.pick(("<", "<=", "==", "!=", ">", ">="))
@@ -308,7 +308,7 @@ def mixes_absorbers(program: Program) -> bool:
 
     There an absorbing fill is not the value of both together: 0 * inf is NaN, and so is inf * -1 + inf.
     """
-    fills = {repr(abs(operand.fill) if operand.fill == 0 else operand.fill) for operand in program.operands.values()}
+    fills = {repr(float(abs(o.fill) if o.fill == 0 else o.fill)) for o in program.operands.values()}
     finite = all(np.isfinite(operand.fill) for operand in program.operands.values())
     several = "*" in program.text and ("+" in program.text or "-" in program.text)
     return not finite and (len(fills) > 1 or several)

@@ -15,6 +15,7 @@ __all__ = [
     "IRSyntaxError",
     "IndexNameError",
     "KernelError",
+    "LazyValueError",
     "LoweringError",
     "RewriteError",
     "ShapeMismatchError",
@@ -64,6 +65,10 @@ class ValidationError(FinchschedError, ValueError):
 
 class RewriteError(FinchschedError, RuntimeError):
     """A rewrite that did not finish within its budget."""
+
+
+class LazyValueError(FinchschedError, TypeError):
+    """A value was asked of a lazy array, which has none before it is computed."""
 
 
 class LoweringError(FinchschedError, RuntimeError):

@@ -79,3 +79,24 @@ def test_sparse_rows_of_dense_blocks_whose_fill_is_a_run_time_value() -> None:
     mask = np.array([[True, False], [False, False]])
     operand = Operand(np.full((2, 2), 3.0), mask, 2.5, nest("dd"), (0, 1))
     check_everywhere(Program("R[i,j] = A[i,j]", {"A": operand}, {}, (nest("sd"), (0, 1))))
+
+
+def test_stored_coordinates_have_room_beside_those_between_them() -> None:
+    """A row that is appended in full, through a merge of one list: gaps and stored entries need room together."""
+    values = np.array([1.0, 2.0, 3.0, 4.0])
+    x = Operand(values, np.array([False, True, False, False]), 0.0, nest("s"), (0,))
+    rows = Operand(np.ones(8), np.zeros(8, np.bool), 0.0, nest("s"), (0,))
+    for output in ("ss", "ds", "dS"):
+        check_everywhere(Program("R[j,i] = max(A[i], B[j]) + 2", {"A": x, "B": rows}, {}, (nest(output), (0, 1))))
+
+
+def test_an_unstored_truth_value_absorbs_beside_an_index() -> None:
+    wide = Operand(np.array([[INF]]), np.array([[True]]), 0.0, nest("dd"), (0, 1))
+    truth = Operand(np.array([True]), np.array([False]), False, nest("s"), (0,))
+    check_everywhere(Program("R[j] += C[j,i] * (B[j] * (i <= i))", {"C": wide, "B": truth}, {}))
+
+
+def test_what_is_worked_out_before_inner_loops_needs_no_index_of_theirs() -> None:
+    operand = Operand(np.ones((2, 2)), np.zeros((2, 2), np.bool), 0.0, nest("sd"), (0, 1))
+    scalar = Operand(np.array(-3.0), np.array(True), 0.0, nest(""), ())
+    check_everywhere(Program("R[i] += C - (A[j,i] + i)", {"A": operand, "C": scalar}, {}))

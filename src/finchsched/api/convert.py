@@ -11,10 +11,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from finchsched.algebra.dtypes import ELEMENT_DTYPES, INT32, INT64, DType, Scalar, as_dtype
-from finchsched.ast.format import Level, TensorType
 from finchsched.errors import DtypeError, FormatError
 from finchsched.formats.checks import rows_sorted_unique
-from finchsched.formats.fiber_tensor import FiberTensor, cast_fill, fill_node
+from finchsched.formats.fiber_tensor import FiberTensor, cast_fill, fill_node, tensor_type
 from finchsched.formats.levels import Dense, SparseList
 from finchsched.io import coordinates_to_csr
 
@@ -119,7 +118,7 @@ def dense_tensor(array: _Array, fill_value: Scalar | None, copy: bool) -> FiberT
     if not np.may_share_memory(val, array):
         val.setflags(write=False)
     fill = _checked_fill(fill_value, dtype)
-    kind = _tensor_type((Dense(),) * array.ndim, tuple(range(array.ndim)), dtype, fill, _sign(fill))
+    kind = tensor_type((Dense(),) * array.ndim, tuple(range(array.ndim)), dtype, fill)
     none = (None,) * array.ndim
     return FiberTensor(kind, tuple(map(int, array.shape)), fill, none, none, val)
 
@@ -145,19 +144,6 @@ def _checked_fill(fill_value: Scalar | None, dtype: DType) -> Scalar:
             "hint: other fills arise as results, as in A + 1"
         )
     return cast_fill(fill_value, dtype)
-
-
-def _sign(fill: Scalar) -> str:
-    """Tells 0.0 from -0.0 and True from 1 in a cache."""
-    return repr(fill)
-
-
-@lru_cache(maxsize=1024)
-def _tensor_type(
-    levels: tuple[Level, ...], perm: tuple[int, ...], dtype: DType, fill: Scalar, _sign: str
-) -> TensorType:
-    """Equal types are one object, so that plan keys compare by identity."""
-    return TensorType(levels, perm, dtype, fill_node(fill, dtype))
 
 
 def with_fill(tensor: FiberTensor, fill_value: Scalar | None) -> FiberTensor:
@@ -198,7 +184,7 @@ def scipy_tensor(matrix: Any, fill_value: Scalar | None, copy: bool) -> FiberTen
             _own(buffer, matrix)
     fill = _checked_fill(fill_value, dtype)
     levels = (Dense(), SparseList(_INDEX[pos.dtype], _INDEX[crd.dtype]))
-    kind = _tensor_type(levels, perm, dtype, fill, _sign(fill))
+    kind = tensor_type(levels, perm, dtype, fill)
     return FiberTensor(kind, shape, fill, (None, pos), (None, crd), val)
 
 
@@ -291,5 +277,5 @@ def _sparse_vector(matrix: Any, dtype: DType, fill_value: Scalar | None) -> Fibe
     for buffer in (pos, crd, val):
         buffer.setflags(write=False)
     fill = _checked_fill(fill_value, dtype)
-    kind = _tensor_type((SparseList(_INDEX[pos.dtype], _INDEX[crd.dtype]),), (0,), dtype, fill, _sign(fill))
+    kind = tensor_type((SparseList(_INDEX[pos.dtype], _INDEX[crd.dtype]),), (0,), dtype, fill)
     return FiberTensor(kind, (extent,), fill, (pos,), (crd,), val)

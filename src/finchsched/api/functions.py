@@ -15,14 +15,13 @@ from finchsched.api.einsum_text import parse_einsum
 from finchsched.api.explain import explain_plan
 from finchsched.api.format_text import parse_format
 from finchsched.api.graph import GraphNode, einsum_node, format_node, substitute, tensor_node
-from finchsched.api.lazy import Lazy, LazyValueError, index_widths_narrow, reads_sparse
+from finchsched.api.lazy import Lazy, index_widths_narrow, reads_sparse
 from finchsched.api.operators_mixin import ArrayOperators, as_node
 from finchsched.api.plan import Plan
 from finchsched.api.planning import run_graph
 from finchsched.api.tensor import Tensor
-from finchsched.ast.format import TensorType
-from finchsched.errors import DtypeError, EinsumSyntaxError, FormatError, IndexNameError
-from finchsched.formats.fiber_tensor import FiberTensor, fill_node
+from finchsched.errors import DtypeError, EinsumSyntaxError, FormatError, IndexNameError, LazyValueError
+from finchsched.formats.fiber_tensor import FiberTensor, tensor_type
 from finchsched.formats.levels import Dense, SparseList
 from finchsched.io import CoordinateMatrix, coordinates_to_csr, read_matrix_market
 
@@ -63,7 +62,10 @@ def read(path: str | os.PathLike[str]) -> Tensor:
     Repeated entries are added up.  Raises FileFormatError for a malformed file, DtypeError for complex numbers.
     """
     found = read_matrix_market(path)
-    dtype = element_dtype(found.values.dtype)
+    try:
+        dtype = element_dtype(found.values.dtype)
+    except DtypeError as error:
+        raise DtypeError(f"{os.fspath(path)}: {error}") from None
     if not isinstance(found, CoordinateMatrix):
         return Tensor(dense_tensor(found.values, None, False))
     pos, crd, val = coordinates_to_csr(found.shape, found.row, found.col, found.values)
@@ -71,7 +73,7 @@ def read(path: str | os.PathLike[str]) -> Tensor:
         buffer.setflags(write=False)
     fill: Scalar = dtype.numpy.type(0).item()
     levels = (Dense(), SparseList(DType(pos.dtype.name), DType(crd.dtype.name)))
-    kind = TensorType(levels, (0, 1), dtype, fill_node(fill, dtype))
+    kind = tensor_type(levels, (0, 1), dtype, fill)
     return Tensor(FiberTensor(kind, found.shape, fill, (None, pos), (None, crd), val))
 
 

@@ -6,7 +6,7 @@ from finchsched.api.format_text import parse_format
 from finchsched.api.graph import GraphNode, format_node, topological
 from finchsched.api.operators_mixin import ArrayOperators
 from finchsched.ast.format import is_sparse
-from finchsched.errors import FinchschedError
+from finchsched.errors import LazyValueError
 
 __all__ = ["Lazy", "index_widths_narrow", "reads_sparse"]
 
@@ -45,10 +45,6 @@ class Lazy(ArrayOperators):
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         raise _not_computed("cannot become a NumPy array")
-
-
-class LazyValueError(FinchschedError, TypeError):
-    """A lazy array stands where a computed one is needed."""
 
 
 def _not_computed(what: str) -> LazyValueError:

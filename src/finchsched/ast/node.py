@@ -169,7 +169,9 @@ def rebuild(node: Node, new_children: list[Node]) -> Node:
     """`node` with its children replaced in the order of `children`; the same object if none changed."""
     old = children(node)
     if len(old) != len(new_children):
-        raise ValueError(f"{type(node).__name__} has {len(old)} children; found {len(new_children)} to take their place")
+        raise ValueError(
+            f"{type(node).__name__} has {len(old)} children; found {len(new_children)} to take their place"
+        )
     if all(a is b for a, b in zip(old, new_children, strict=True)):
         return node
     supply = iter(new_children)

@@ -176,6 +176,12 @@ class _Append(OutputPlan):
 class _Scatter(OutputPlan):
     def allocate(self, run: Run) -> Output:
         stored, leading = len(run.tensors[self.source].val), run.sizes[self.storage[0]]
+        if leading > max(current().densify, stored):
+            raise DensifyError(
+                f"a transposed copy would need {leading} offsets for {stored} entries, over the limit of "
+                f"{current().densify}\nhint: store {self.source} in the order in which it is read, or raise the limit "
+                "with fs.config(densify=...)"
+            )
         if stored > _most(self.type.levels[1]):
             raise NeedsWideIndices(f"{stored} entries")
         output = Output([None], [None], empty(stored, self.dtype))

@@ -21,7 +21,7 @@ from finchsched.ast.scalar import Literal, Value
 from finchsched.errors import DtypeError, FormatError, ShapeMismatchError
 from finchsched.formats.levels import Dense, SparseList
 
-__all__ = ["Buffer", "FiberTensor", "cast_fill", "fill_node"]
+__all__ = ["Buffer", "FiberTensor", "cast_fill", "fill_node", "tensor_type"]
 
 Buffer: TypeAlias = NDArray[Any]
 
@@ -119,10 +119,27 @@ class FiberTensor:
         """
         if sorted(axes) != list(range(self.ndim)):
             raise ShapeMismatchError(f"axes must be a permutation of 0 .. {self.ndim - 1}; found {tuple(axes)}")
-        order = list(axes)
-        perm = tuple(order.index(axis) for axis in self.type.perm)
-        shape = tuple(self.shape[axis] for axis in order)
-        return FiberTensor(self.type.replace(perm=perm), shape, self.fill, self.pos, self.crd, self.val)
+        shape = tuple([self.shape[axis] for axis in axes])
+        return FiberTensor(_transposed(self.type, tuple(axes)), shape, self.fill, self.pos, self.crd, self.val)
+
+
+@lru_cache(maxsize=1024)
+def _transposed(type_: TensorType, axes: tuple[int, ...]) -> TensorType:
+    """Equal types are one object, so that plan keys compare by identity."""
+    return type_.replace(perm=tuple(axes.index(axis) for axis in type_.perm))
+
+
+def tensor_type(levels: tuple[Level, ...], perm: tuple[int, ...], dtype: DType, fill: Scalar) -> TensorType:
+    """The static type of a tensor with a known fill; equal types are one object."""
+    return _tensor_type(levels, perm, dtype, fill, repr(fill))
+
+
+@lru_cache(maxsize=1024)
+def _tensor_type(
+    levels: tuple[Level, ...], perm: tuple[int, ...], dtype: DType, fill: Scalar, _text: str
+) -> TensorType:
+    """`_text` tells 0.0 from -0.0 and True from 1."""
+    return TensorType(levels, perm, dtype, fill_node(fill, dtype))
 
 
 def fill_node(value: Scalar, dtype: DType) -> Node:

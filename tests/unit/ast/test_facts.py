@@ -216,6 +216,19 @@ def test_a_repeated_truth_value(value: bool, count: int) -> None:
         assert evaluate_scalar(found, {}, {"i": count}.__getitem__) == want, name
 
 
+@pytest.mark.parametrize("name", ["and", "or", "xor"])
+@pytest.mark.parametrize("known", [False, True])
+def test_truth_values_decide_what_they_can(name: str, known: bool) -> None:
+    op, unknown = operator(name), Value("v", BOOL, "finite")
+    for args in ((Literal(known, BOOL), unknown), (unknown, Literal(known, BOOL))):
+        found = fold_call(op, args)
+        for v in (False, True):
+            want = bool(apply(op, np.bool(known), np.bool(v)))
+            assert evaluate_scalar(found, {"v": v}, {}.__getitem__) == want
+        if name != "xor":
+            assert found == (unknown if (name == "and") == known else Literal(known, BOOL))
+
+
 def test_identities_as_nodes() -> None:
     assert is_identity(ADD, number(0.0))
     assert is_identity(ADD, number(-0.0))

@@ -154,7 +154,7 @@ def test_transpose_by_counting_sort():
 
 def test_search_is_the_first_position_not_below_the_key():
     text = """\
-kernel f(key: uint32, a: uint64, b: uint64, x: uint32[], out: mut uint64[]):
+kernel f(key: uint64, a: uint64, b: uint64, x: uint32[], out: mut uint64[]):
     p: uint64 = search(x[a .. b], key)
     out[0] = p"""
     x, out = np.array([9, 1, 3, 3, 7, 0], np.uint32), np.zeros(1, U)
@@ -287,7 +287,7 @@ def test_very_deep_expressions():
         ("if (n < 2) & (x[n] > 0.0):\n        pass", "index 3 is out of range: buffer x"),
         ("y[0 .. n + 1] = 0.0", "range 0 .. 4 is out of range: buffer y has 3 elements"),
         ("sort(y[1 .. n + 1], z)", "range 1 .. 4 is out of range: buffer y has 3 elements"),
-        ("q: uint64 = search(x[0 .. n], 1.0)", "range 0 .. 3 is out of range: buffer x has 2 elements"),
+        ("q: uint64 = search(x[0 .. n], 1)", "range 0 .. 3 is out of range: buffer x has 2 elements"),
     ],
 )
 def test_positions_out_of_range_are_reported(statement, problem):

@@ -125,7 +125,10 @@ def _lower_stepper(around: Surroundings, region: Region, key: Node, looplet: Ste
             search, steppers[name] = _cut(stepper, region, around.names)
             out += search
     merge = _Merge(around, replace(region, covering=False), steppers)
-    return out + around.before_appends(region, list(steppers.values())) + merge.lower()
+    merged = merge.lower()
+    # With code for the gaps any coordinate may be appended, not only those that are stored.
+    appended = list(steppers.values()) if merge.cursor is None else []
+    return [*out, *around.before_appends(region, appended), *merged]
 
 
 def _cut(stepper: Stepper, region: Region, names: Names) -> tuple[list[KernelStmt], Stepper]:

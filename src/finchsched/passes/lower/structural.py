@@ -268,12 +268,23 @@ def invariant_calls(body: Stmt, is_known: Callable[[Node], bool], coords: Collec
         if not isinstance(node, Call):
             continue
         leaves = [n for n in walk(node) if isinstance(n, Access | Scalar)]
-        names = {n.name for n in walk(node) if isinstance(n, Index)}
+        names = {name for n in walk(node) if (name := _index_named(n))}
         if leaves and all(is_known(leaf) for leaf in leaves) and names <= set(coords):
             found[node] = None
         else:
             stack.extend(reversed(node.args))
     return list(found)
+
+
+def _index_named(node: Node) -> str:
+    """The index that a node stands for, as a coordinate or inside a fill; "" for any other node."""
+    match node:
+        case Index(name):
+            return name
+        case Value(name, _, _) if name.startswith("index_"):
+            return name.removeprefix("index_")
+        case _:
+            return ""
 
 
 def _drop_dead_scalars(stmt: Stmt) -> Stmt:

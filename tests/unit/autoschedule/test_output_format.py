@@ -1,0 +1,127 @@
+"""Result formats: what the mask rule lets be skipped is compressed."""
+
+import pytest
+
+from finchsched.algebra.dtypes import INT32, INT64
+from finchsched.ast.format import TensorType
+from finchsched.ast.parse_logic import parse_logic
+from finchsched.autoschedule.output_format import choose_output_type, index_dtype, with_index_width
+from finchsched.formats.levels import Dense, SparseList
+from finchsched.passes.loop.query_form import QueryForm, query_form
+
+ZERO = "0.0: float64"
+NESTS = {
+    "d": "Dense(Element({fill}))",
+    "s": "SparseList[int32,int32](Element({fill}))",
+    "": "Element({fill})",
+    "dd": "Dense(Dense(Element({fill})))",
+    "ds": "Dense(SparseList[int32,int32](Element({fill})))",
+    "sd": "SparseList[int32,int32](Dense(Element({fill})))",
+    "ss": "SparseList[int32,int32](SparseList[int32,int32](Element({fill})))",
+    "dss": "Dense(SparseList[int32,int32](SparseList[int32,int32](Element({fill}))))",
+}
+
+
+def form(body: str, out: str = "", **formats: str) -> QueryForm:
+    """`C[...] := ...`; a format is letters of levels, "T" for columns first, then a fill if it is not 0."""
+    lines = []
+    for name, given in formats.items():
+        nest, _, fill = given.partition(" ")
+        perm = " perm (1, 0)" if nest.endswith("T") else ""
+        lines.append(f"slot {name}: {NESTS[nest.removesuffix('T')].format(fill=fill or ZERO)}{perm}")
+    head = body.partition("]")[0].count(",") + 1 if not body.startswith("[]") else 0
+    lines.append(f"alias C: {NESTS['d' * head if head < 3 else 'dss'].format(fill=out or ZERO)}")
+    plan = parse_logic("\n".join([*lines, f"C{body}", "return C"]), {"Dense": Dense, "SparseList": SparseList})
+    return query_form(plan.bodies[0])  # type: ignore[attr-defined]  # a plan
+
+
+def shape(made: QueryForm) -> tuple[str, tuple[int, ...]]:
+    found = choose_output_type(made, wide=False)
+    return "".join("d" if level.stores_all else "s" for level in found.levels), found.perm
+
+
+PAIR = "[i, j] := Reorder(MapJoin({op}, A[i, j], B[i, j]), [i, j])"
+PRODUCT = "[i, j] := Reorder(Aggregate(add, 0.0: float64, MapJoin(mul, A[i, k], B[k, j]), [k]), [i, j])"
+
+
+@pytest.mark.parametrize(
+    ("made", "want"),
+    [
+        (form(PAIR.format(op="mul"), A="ds", B="ds"), "ds"),
+        (form(PAIR.format(op="mul"), A="ds", B="dd"), "ds"),
+        (form(PAIR.format(op="mul"), A="dd", B="ds"), "ds"),
+        (form(PAIR.format(op="mul"), A="dd", B="dd"), "dd"),
+        (form(PAIR.format(op="add"), A="ds", B="ds"), "ds"),
+        (form(PAIR.format(op="add"), A="ds", B="dd"), "dd"),
+        (form(PAIR.format(op="mul"), A="ss", B="ds"), "ss"),
+        (form(PAIR.format(op="add"), A="ss", B="ss"), "ss"),
+        (form(PAIR.format(op="mul"), A="sd", B="dd"), "sd"),
+        (form(PAIR.format(op="truediv"), A="dd", B="ds"), "dd"),
+        (form(PAIR.format(op="min"), "inf: float64", A="ds inf: float64", B="ds inf: float64"), "ds"),
+        (form(PAIR.format(op="minplus_add"), "inf: float64", A="ds inf: float64", B="dd"), "ds"),
+        (form(PAIR.format(op="add"), "inf: float64", A="ds inf: float64", B="dd"), "dd"),
+        (form(PAIR.format(op="mul"), A="ds 1.0: float64", B="dd"), "dd"),
+        (form(PRODUCT, A="ds", B="ds"), "ds"),
+        (form(PRODUCT, A="dd", B="ds"), "ds"),
+        (form(PRODUCT, A="dd", B="dd"), "dd"),
+        (form("[i, j] := Reorder(MapJoin(mul, A[i], B[j]), [i, j])", A="s", B="d"), "sd"),
+        (form("[i, j] := Reorder(MapJoin(mul, A[i], B[j]), [i, j])", A="d", B="d"), "dd"),
+    ],
+)
+def test_levels(made: QueryForm, want: str) -> None:
+    assert shape(made) == (want, tuple(range(len(want))))
+
+
+@pytest.mark.parametrize(
+    ("body", "formats", "want"),
+    [
+        ("[i, j] := Reorder(MapJoin(neg, A[i, j]), [i, j])", {"A": "dsT"}, ("ds", (1, 0))),
+        ("[i, j] := Reorder(MapJoin(mul, A[i, j], B[i, j]), [i, j])", {"A": "dd", "B": "dsT"}, ("ds", (1, 0))),
+        ("[j, i] := Reorder(MapJoin(neg, A[i, j]), [j, i])", {"A": "ds"}, ("ds", (1, 0))),
+        ("[i, j] := Reorder(MapJoin(mul, A[i, j], B[i, j]), [i, j])", {"A": "ds", "B": "dsT"}, None),
+    ],
+)
+def test_storage_order_is_that_of_the_first_sparse_operand(
+    body: str, formats: dict[str, str], want: tuple[str, tuple[int, ...]] | None
+) -> None:
+    found = shape(form(body, **formats))
+    assert found == want if want else found[1] == (0, 1)
+
+
+@pytest.mark.parametrize("formats", [{"A": "s", "B": "s"}, {"A": "d", "B": "s"}])
+def test_results_of_one_axis_and_of_none_are_dense(formats: dict[str, str]) -> None:
+    assert shape(form("[i] := Reorder(MapJoin(mul, A[i], B[i]), [i])", **formats)) == ("d", (0,))
+    total = form("[] := Reorder(Aggregate(add, 0.0: float64, MapJoin(mul, A[i], B[i]), [i]), [])", **formats)
+    assert shape(total) == ("", ())
+
+
+def test_a_shared_pattern_keeps_the_index_types_of_its_operand() -> None:
+    wide = "Dense(SparseList[int64,int32](Element(0.0: float64)))"
+    text = f"slot A: {wide}\nslot x: Dense(Element(0.0: float64))\nalias C: Dense(Dense(Element(0.0: float64)))\n"
+    text += "C[i, j] := Reorder(MapJoin(mul, A[i, j], x[j]), [i, j])\nreturn C"
+    plan = parse_logic(text, {"Dense": Dense, "SparseList": SparseList})
+    found = choose_output_type(query_form(plan.bodies[0]), wide=False)  # type: ignore[attr-defined]  # a plan
+    assert found.levels == (Dense(), SparseList(INT64, INT32))
+
+
+@pytest.mark.parametrize(("wide", "want"), [(False, INT32), (True, INT64)])
+def test_index_widths(wide: bool, want: object) -> None:
+    assert index_dtype(wide) == want
+    made = form(PAIR.format(op="add"), A="ds", B="ds")
+    assert choose_output_type(made, wide=wide).levels == (Dense(), SparseList(want, want))  # type: ignore[arg-type]  # a DType
+
+
+def test_the_format_asked_for_is_kept_but_for_fill_and_widths() -> None:
+    body = (
+        "[i, j] := Reformat(SparseList[int64,int64](Dense(Element(0.0: float64))) perm (1, 0), "
+        "Reorder(MapJoin(add, A[i, j], B[i, j]), [i, j]))"
+    )
+    made = form(body, A="ds", B="ds")
+    found = choose_output_type(made, wide=False)
+    assert found == TensorType((SparseList(INT32, INT32), Dense()), (1, 0), made.alias.type.dtype, made.alias.type.fill)
+
+
+def test_with_index_width_leaves_dense_levels_alone() -> None:
+    kind = form(PAIR.format(op="add"), A="ds", B="ds").accesses()[0].tensor.type
+    assert with_index_width(kind, True).levels == (Dense(), SparseList(INT64, INT64))
+    assert with_index_width(kind, False) == kind
