@@ -304,14 +304,16 @@ class _Author:
 
 
 def mixes_absorbers(program: Program) -> bool:
-    """Whether unstored entries may meet whose fills, one of them infinite or NaN, do not keep each other.
+    """Whether unstored entries may meet whose values, one of them infinite or NaN, do not keep each other.
 
     There an absorbing fill is not the value of both together: 0 * inf is NaN, and so is inf * -1 + inf.
     """
-    fills = {repr(float(abs(o.fill) if o.fill == 0 else o.fill)) for o in program.operands.values()}
-    finite = all(np.isfinite(operand.fill) for operand in program.operands.values())
+    values = [operand.fill for operand in program.operands.values()]
+    if len(values) > 1:
+        values += program.scalars.values()
+    different = len({repr(float(abs(value) if value == 0 else value)) for value in values}) > 1
     several = "*" in program.text and ("+" in program.text or "-" in program.text)
-    return not finite and (len(fills) > 1 or several)
+    return not all(np.isfinite(value) for value in values) and (different or several)
 
 
 def random_program(choices: Choices) -> Program:

@@ -271,7 +271,13 @@ class _Emitter:
     def _for(self, var: Var, lo: KernelExpr, hi: KernelExpr, body: Seq) -> None:
         _expect(var.dtype, UINT64, f"loop variable {var.name}")
         start, stop = self._index(lo, "start of a loop"), self._index(hi, "end of a loop")
-        self._lines += [f"for {self._spelled[var.name]} in range({start}, {stop}):", *self._body(body)]
+        name = self._spelled[var.name]
+        if isinstance(lo, Var) and isinstance(hi, Var) and not _assigns(body, hi):
+            # Over positions: rows are often short, and Numba's `range` counts its trips before each of them.
+            step = f"{name} = {name} + {self._uint(1)}"
+            self._lines += [f"{name} = {start}", f"while {name} < {stop}:", *self._body(body), f"    {step}"]
+            return
+        self._lines += [f"for {name} in range({start}, {stop}):", *self._body(body)]
 
     def _test(self, cond: KernelExpr) -> Text:
         _expect(dtype_of(cond), BOOL, "condition")
@@ -332,6 +338,11 @@ class _Emitter:
             run=self._uint(RUN),
             cast=self._prelude.cast(UINT64),
         )
+
+
+def _assigns(body: Seq, var: Var) -> bool:
+    """Whether a variable changes in a body."""
+    return any(isinstance(node, Set | For | Search) and node.var == var for node in walk(body))
 
 
 def _drive(step: _Step) -> Text:

@@ -16,7 +16,9 @@ from finchsched.bench.timing import Timing, geometric_mean, median_of_ratios, ra
 
 Status: TypeAlias = Literal["ok", "wrong", "error", "peer failed", "absent", "skipped"]
 
-SCHEMA = 1
+SCHEMA = 2
+LARGE = 300_000
+"""Entries from which on a data set counts in the means."""
 GOAL: dict[str, Any] = {
     "ratio": 1.0,
     "meaning": "geometric mean of finch / best peer per kernel, one thread; information only, never a gate",
@@ -71,22 +73,36 @@ def time_fields(ours: Timing | None, theirs: Timing | None) -> dict[str, Any]:
 
 
 def summary(rows: Iterable[Row]) -> list[dict[str, Any]]:
-    """Per kernel and peer the geometric mean of the ratios over data sets, then one against the best peer of each.
+    """Per kernel and peer the geometric means over data sets, then those against the best peer of each.
 
-    Wrong rows do not count.  Kernels stand in order of first appearance, peers likewise, "best" last.
+    `ratio` is of warm calls, `kernel_ratio` of the compiled kernels alone to the peer's whole call.  Data sets of fewer
+    than LARGE entries count only where there are no larger ones: there the call itself is what is timed.  Wrong rows do
+    not count.  Kernels stand in order of first appearance, peers likewise, "best" last.
     """
-    ratios: dict[str, dict[str, dict[str, float]]] = {}
-    for row in rows:
-        if row.status == "ok" and row.ratio is not None:
-            ratios.setdefault(row.kernel, {}).setdefault(row.peer, {})[row.data] = row.ratio
+    timed = [row for row in rows if row.status == "ok" and row.ratio is not None]
     out: list[dict[str, Any]] = []
-    for kernel, peers in ratios.items():
-        names = list(dict.fromkeys(data for of_peer in peers.values() for data in of_peer))
-        best = {data: max(of_peer[data] for of_peer in peers.values() if data in of_peer) for data in names}
-        for peer, of_peer in [*peers.items(), ("best", best)]:
-            mean = geometric_mean(list(of_peer.values()))
-            out.append({"kernel": kernel, "peer": peer, "ratio": mean, "data_sets": len(of_peer)})
+    for kernel in dict.fromkeys(row.kernel for row in timed):
+        of_kernel = [row for row in timed if row.kernel == kernel]
+        counted = [row for row in of_kernel if row.nnz >= LARGE] or of_kernel
+        for peer in dict.fromkeys(row.peer for row in counted):
+            out.append(_mean(kernel, peer, [row for row in counted if row.peer == peer]))
+        by_data: dict[str, list[Row]] = {}
+        for row in counted:
+            by_data.setdefault(row.data, []).append(row)
+        out.append(_mean(kernel, "best", [max(some, key=lambda row: row.ratio or 0.0) for some in by_data.values()]))
     return out
+
+
+def _mean(kernel: str, peer: str, rows: Sequence[Row]) -> dict[str, Any]:
+    ratios = [row.ratio for row in rows if row.ratio is not None]
+    alone = [row.finch_kernel_ms / row.peer_ms for row in rows if row.finch_kernel_ms and row.peer_ms]
+    return {
+        "kernel": kernel,
+        "peer": peer,
+        "ratio": geometric_mean(ratios),
+        "kernel_ratio": geometric_mean(alone) if alone else None,
+        "data_sets": len(rows),
+    }
 
 
 def machine() -> dict[str, Any]:
@@ -153,10 +169,12 @@ def format_row(row: Row) -> str:
 def format_summary(rows: Iterable[Row]) -> str:
     """The geometric means as lines of text; empty when nothing was compared."""
     lines = [
-        f"{entry['kernel']:<10} {entry['peer']:<6} {_ratio(entry['ratio']):>6}  over {entry['data_sets']} data sets"
+        f"{entry['kernel']:<10} {entry['peer']:<6} {_ratio(entry['ratio']):>6} {_ratio(entry['kernel_ratio']):>7}"
+        f"  over {entry['data_sets']} data sets"
         for entry in summary(rows)
     ]
-    return "\n".join(["geometric means of finch / peer (below 1: finch is faster)", *lines]) if lines else ""
+    head = "geometric means of finch / peer, of whole calls and of kernels alone (below 1: finch is faster)"
+    return "\n".join([head, *lines]) if lines else ""
 
 
 def _figure(milliseconds: float | None) -> str:

@@ -1,6 +1,6 @@
 """Loop orders: what is chosen, that nothing cheaper exists, and which accesses follow an order."""
 
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import pytest
 
@@ -139,7 +139,7 @@ def test_rotated_levels_follow_the_loops() -> None:
 def test_more_than_seven_indices_are_searched_greedily() -> None:
     names = "abcdefghij"
     maps = f"A[{names[0]}, {names[1]}]"
-    for one, other in zip(names[1:], names[2:], strict=False):
+    for one, other in pairwise(names[1:]):
         maps = f"MapJoin(mul, {maps}, A[{one}, {other}])"
     inner = ", ".join(names[1:-1])
     made = form(f"[a, j] := Reorder(Aggregate(add, 0.0: float64, {maps}, [{inner}]), [a, j])", A="csr", C="dense")

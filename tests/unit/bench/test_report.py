@@ -8,6 +8,7 @@ import pytest
 
 from finchsched.bench.report import (
     GOAL,
+    LARGE,
     Row,
     document,
     format_row,
@@ -70,13 +71,25 @@ def test_summary_per_peer_and_best() -> None:
     assert found["spmv", "best"] == (pytest.approx(2**0.5), 2)
 
 
+def test_summary_counts_large_data_sets_where_there_are_any() -> None:
+    rows = [
+        row(ratio=8.0, nnz=LARGE - 1, finch_kernel_ms=9.0, peer_ms=1.0),
+        row(data="a", ratio=0.5, nnz=LARGE, finch_kernel_ms=1.0, peer_ms=4.0),
+        row(data="b", ratio=2.0, nnz=10 * LARGE, finch_kernel_ms=4.0, peer_ms=4.0),
+    ]
+    found = summary(rows)[0]
+    assert (found["data_sets"], found["ratio"]) == (2, pytest.approx(1.0))
+    assert found["kernel_ratio"] == pytest.approx(0.5)
+    assert summary(rows[:1])[0]["ratio"] == pytest.approx(8.0)
+
+
 def test_document_schema(tmp_path: Path) -> None:
     path = tmp_path / "out.json"
     rows = [row(**time_fields(Timing((0.1,)), Timing((0.2,)))), row(status="skipped", checked=False, note="too big")]
     write_json(path, document(rows, [{"kernel": "spgemm", "peak_mib": 1.5}], {"repeats": 15}))
     read = json.loads(path.read_text())
     assert set(read) == {"schema", "suite", "machine", "settings", "goal", "rows", "summary", "memory"}
-    assert read["schema"] == 1
+    assert read["schema"] == 2
     assert read["goal"] == GOAL
     assert [set(one) for one in read["rows"]] == [ROW_KEYS, ROW_KEYS]
     assert read["rows"][0]["shape"] == [10, 20]

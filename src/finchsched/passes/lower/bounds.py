@@ -70,6 +70,8 @@ def _of_call(call: Call, bounds: tuple[Bound, ...], simplifier: Simplifier, full
     tensors = {a: b for a, b in zip(call.args, bounds, strict=True) if carries_tensor(a)}
     if not tensors or any(isinstance(a, Index) for a in call.args):
         return full
+    if call.op.name == "where" and call.args[0] not in tensors and len(tensors) < 2:
+        return full  # where a mask picks the scalar, every coordinate is written
     absorbing = [b for a, b in tensors.items() if _vanishes(call, (a,), simplifier)]
     if absorbing:
         return Least(tuple(absorbing))

@@ -130,8 +130,9 @@ class Simplifier:
         rhs: Node = stmt.rhs
         value = _as_value(rhs)
         if stmt.op is not None:
-            # A stored identity still makes its coordinate stored, which shows unless the target's fill is the identity.
-            shows = into_tensor and type(rhs) is not Structural and not is_identity(stmt.op, self.target_fill)
+            # An identity still makes its coordinate stored, which shows unless the target's fill is the identity.  So
+            # does a structural one: then the fill differs from coordinate to coordinate, and the target has none.
+            shows = into_tensor and not is_identity(stmt.op, self.target_fill)
             return EMPTY if is_identity(stmt.op, value) and not shows else stmt.replace(rhs=value)
         if into_tensor and _same_fill(value, self.target_fill):
             return EMPTY

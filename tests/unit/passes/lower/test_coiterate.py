@@ -1,4 +1,4 @@
-"""Merges of one to four lists, with and without code for the gaps, run by the interpreter of Kernel IR against NumPy."""
+"""Merges of one to four lists, with and without code for the gaps, interpreted and compared with NumPy."""
 
 from functools import reduce
 from itertools import combinations
