@@ -1,6 +1,7 @@
 """Random einsum programs with operands in random formats, from hypothesis or from a seed."""
 
 import random
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -282,7 +283,7 @@ class _Author:
             case "where":
                 if self.percent(50):
                     return _Term(f"where({self.comparison(used)}, {term.text}, {self.pick((0, 1))})", bool=False)
-                return _Term(f"where({self.comparison(used)}, {term.text}, {term.text} * 2)", bool=False)
+                return _Term(f"where({self.comparison(used)}, {term.text}, {term} * 2)", bool=False)
             case "index":
                 return _Term(f"{term} {self.pick('*+')} {self.pick(used)}", False, atom=False)
             case "constant":
@@ -306,13 +307,13 @@ class _Author:
 def mixes_absorbers(program: Program) -> bool:
     """Whether unstored entries may meet whose values, one of them infinite or NaN, do not keep each other.
 
-    There an absorbing fill is not the value of both together: 0 * inf is NaN, and so is inf * -1 + inf.
+    There an absorbing fill is not the value of both together: 0 * inf is NaN, and so is inf + (0 - inf).
     """
     values = [operand.fill for operand in program.operands.values()]
     if len(values) > 1:
         values += program.scalars.values()
     different = len({repr(float(abs(value) if value == 0 else value)) for value in values}) > 1
-    several = "*" in program.text and ("+" in program.text or "-" in program.text)
+    several = len(re.findall(r"[-+*]|min\(|max\(", program.text.partition("=")[2])) > 1
     return not all(np.isfinite(value) for value in values) and (different or several)
 
 

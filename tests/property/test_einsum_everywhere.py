@@ -124,3 +124,10 @@ def test_a_mask_that_picks_a_scalar_has_room_for_every_coordinate() -> None:
 @pytest.mark.xfail(reason="a decided mask forgets that the arm it does not pick is unstored, which absorbs")
 def test_an_unstored_arm_absorbs_although_the_mask_picks_the_other() -> None:
     check_everywhere(choice(INF))
+
+
+def test_fills_known_by_class_only_are_folded_as_far_as_values_are() -> None:
+    """The result's fill is 0 * (fill - 0); the room for it is counted with 0 * fill."""
+    one = Operand(np.array([1.0, 2.0]), np.array([True, True]), 1.5, nest("s"), (0,))
+    none = Operand(np.array([1.0, 1.0]), np.array([False, False]), 0.0, nest("s"), (0,))
+    check_everywhere(Program("R[i] = B[i] * (A[i] - B[i])", {"A": one, "B": none}, {}, (nest("s"), (0,))))

@@ -158,16 +158,16 @@ def _fold_by_class(op: Operator, a: Node, b: Node) -> Node | None:
     if op.name in ("add", "sub", "mul", "truediv", "minplus_add", "maxplus_add") and "nan" in (_kind(a), _kind(b)):
         return Literal(float("nan"), out)
     for known, other in ((a, b), (b, a)):
-        if op.name in ("and", "or") and is_identity(op, known):
+        if is_identity(op, known) and scalar_dtype(other) == out:
             return other
         if op.name in ("and", "or") and isinstance(known, Literal) and absorbs(op, known.value, known.dtype):
             return known
-        if op.name in ("add", "mul", "minplus_add", "maxplus_add") and is_identity(op, known):
-            return other
         if op.name == "mul" and isinstance(known, Literal) and known.value == 0 and _kind(other):
             return Literal(_nan_if(_kind(other) in ("inf", "nan"), out), out)
         if op.name.endswith("add") and isinstance(known, Literal) and _kind(known) == "inf" and _kind(other) in _FINITE:
             return known
+    if op.name == "sub" and isinstance(b, Literal) and b.value == 0 and scalar_dtype(a) == out:
+        return a
     if (
         op.name == "truediv"
         and isinstance(a, Literal)

@@ -62,7 +62,7 @@ from finchsched.passes.lower.bounds import is_linear, room_bound
 from finchsched.passes.lower.coiterate import Leaves, Region, lower_region
 from finchsched.passes.lower.expressions import Coords, Env, Scope, lower_expr
 from finchsched.passes.lower.flat import flat_plan
-from finchsched.passes.lower.kernel_terms import advance, binary, cast, equal, when
+from finchsched.passes.lower.kernel_terms import advance, binary, cast, equal, less, when
 from finchsched.passes.lower.license import licensed
 from finchsched.passes.lower.masks import mask_of, mask_phases
 from finchsched.passes.lower.parameters import Parameters
@@ -82,6 +82,10 @@ from finchsched.passes.lower.targets import (
 from finchsched.rewrite import PreWalk, rewrite
 
 __all__ = ["lower_nest"]
+
+DENSELY = 32
+"""A row of which more than one coordinate in so many is touched is scanned: sorting one costs about as much as reading
+so many bytes."""
 
 
 def lower_nest(nest: Nest, name: str, *, reassociate: str) -> LoweredNest:
@@ -203,10 +207,25 @@ class _NestLowering:
                 raise LoweringError(f"{type(stmt).__name__} cannot be lowered")
 
     def _freeze(self, tensor: Tensor) -> list[KernelStmt]:
+        """Sort the touched coordinates of a workspace, or list them anew where the row is densely touched."""
         self.frozen.add(tensor)
-        crd = level_buffer(tensor.name, tensor.type, 0, "crd", writable=True)
-        scratch = level_buffer(tensor.name, tensor.type, 0, "tmp", writable=True)
-        return [SortRange(crd, ZERO, workspace_count(tensor.name), scratch)]
+        tbl, crd, scratch = (
+            level_buffer(tensor.name, tensor.type, 0, role, writable=True) for role in ("tbl", "crd", "tmp")
+        )
+        count = workspace_count(tensor.name)
+        extent = self.parameters.extent(self.target.index[-1])
+        here = Var(self.names.fresh("c"), UINT64)
+        scan: list[KernelStmt] = [
+            Set(count, ZERO),
+            KernelFor(
+                here,
+                ZERO,
+                extent,
+                Seq((Store(crd, count, cast(here, crd.dtype)), Set(count, plus(count, cast(Load(tbl, here), UINT64))))),
+            ),
+        ]
+        densely = less(extent, binary("mul", count, Const(DENSELY, UINT64)))
+        return when(densely, scan, [SortRange(crd, ZERO, count, scratch)])
 
     @property
     def _counting(self) -> bool:

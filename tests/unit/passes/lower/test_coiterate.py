@@ -108,7 +108,7 @@ def test_gaps_that_collapse(count: int, seed: int) -> None:
         ("y[i] = min(A[i], B[i]) - C[i]", lambda a, b, c, d: np.minimum(a, b) - c),
         ("y[i] = where(A[i] > B[i], C[i], D[i])", lambda a, b, c, d: np.where(a > b, c, d)),
     ],
-    ids=str,
+    ids=lambda part: part if isinstance(part, str) else "",
 )
 def test_mixtures(text: str, want: object, seed: int) -> None:
     count = 4 if "D" in text else 3
