@@ -4,13 +4,11 @@
 block.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-__all__ = ["Settings", "config", "current", "scoped"]
+__all__ = ["Settings", "config", "current"]
 
 _REASSOCIATE = ("strict", "sum", "algebra")
 _BACKENDS = ("numba", "python")
@@ -20,9 +18,9 @@ _BACKENDS = ("numba", "python")
 class Settings:
     """What a user can set.
 
-    densify: largest number of elements of a dense array that may be made from sparse operands. reassociate: "strict"
-    keeps the order of every floating point sum; "sum" frees the order of sums; "algebra" also frees
-        products and sums inside one contraction.
+    densify: largest number of elements of a dense array that may be made from sparse operands.
+    reassociate: "strict" keeps the order of every floating point sum; "sum" frees the order of sums; "algebra" also
+    frees products and sums inside one contraction.
     backend: "numba" compiles kernels; "python" runs the same source uncompiled (slow; for tests and debugging).
     """
 
@@ -72,13 +70,3 @@ class _Scope:
 
     def __exit__(self, *exc: object) -> None:
         _settings.reset(self._token)
-
-
-@contextmanager
-def scoped(settings: Settings) -> Iterator[None]:
-    """Use exactly `settings` inside a `with` block."""
-    token = _settings.set(settings)
-    try:
-        yield
-    finally:
-        _settings.reset(token)

@@ -529,3 +529,10 @@ def test_every_refusal_is_one_of_the_library() -> None:
         assert issubclass(error, FinchschedError)
     assert issubclass(DensifyError, MemoryError) and issubclass(DtypeError, TypeError)
     assert issubclass(IndexNameError, ValueError) and issubclass(FileFormatError, ValueError)
+
+
+def test_a_true_file_of_absurdly_many_rows_allocates_no_pointers(tmp_path: Path) -> None:
+    path = tmp_path / "tall.mtx"
+    path.write_text("%%MatrixMarket matrix coordinate real general\n1000000000000 1 1\n1 1 1\n")
+    with pytest.raises(DensifyError, match=r"tall.mtx: a matrix of 1000000000000 rows needs a pointer for each"):
+        fs.read(path)

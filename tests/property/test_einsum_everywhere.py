@@ -131,3 +131,10 @@ def test_fills_known_by_class_only_are_folded_as_far_as_values_are() -> None:
     one = Operand(np.array([1.0, 2.0]), np.array([True, True]), 1.5, nest("s"), (0,))
     none = Operand(np.array([1.0, 1.0]), np.array([False, False]), 0.0, nest("s"), (0,))
     check_everywhere(Program("R[i] = B[i] * (A[i] - B[i])", {"A": one, "B": none}, {}, (nest("s"), (0,))))
+
+
+@pytest.mark.xfail(reason="whether a fill absorbs is decided when compiling, but this one is 0 at one coordinate only")
+def test_a_fill_that_is_zero_at_one_coordinate_absorbs_there() -> None:
+    nothing = Operand(np.ones((1, 2)), np.zeros((1, 2), np.bool), 0.0, nest("sd"), (0, 1))
+    endless = Operand(np.array(INF), np.array(True), 0.0, nest(""), ())
+    check_everywhere(Program("R[l] += (C[j,l] + l) * B", {"C": nothing, "B": endless}, {}))

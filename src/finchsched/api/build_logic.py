@@ -11,19 +11,27 @@ fill of an Aggregate does not say), and a computed operand whose diagonal an ein
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias, assert_never
+from typing import TypeAlias
 
-from finchsched.algebra.dtypes import BOOL, INT64, DType, Scalar, as_dtype, cast_scalar
+from finchsched.algebra.dtypes import BOOL, DType, Scalar, as_dtype, cast_scalar
 from finchsched.algebra.operators import Operator, cast_operator, identity, operator
-from finchsched.api.einsum_program import Access, Constant, EinsumProgram, IndexValue, Operation, Term, common_type
+from finchsched.api.einsum_program import EinsumProgram, common_type
+from finchsched.api.einsum_terms import EinsumTerms, Index, Operand
 from finchsched.api.graph import GraphNode, topological
-from finchsched.api.promotion import ElementType, fit_scalar, kind_of, promote, strong, weak_type
+from finchsched.api.graph_axes import (
+    aligned,
+    letter_extents,
+    read_arguments,
+    stretched,
+    strip_permutes,
+    through_permutes,
+)
+from finchsched.api.promotion import ElementType, fit_scalar, kind_of, promote, strong
 from finchsched.ast import facts
 from finchsched.ast.format import TensorType
 from finchsched.ast.logic import (
     Aggregate,
     Alias,
-    Coordinate,
     Field,
     LogicExpr,
     MapJoin,
@@ -38,7 +46,6 @@ from finchsched.ast.logic import (
     Table,
 )
 from finchsched.ast.names import Names
-from finchsched.ast.node import Node, distinct
 from finchsched.ast.scalar import Literal, Value, int_literal
 from finchsched.ast.syntax import is_identifier
 from finchsched.formats.fiber_tensor import FiberTensor
@@ -48,11 +55,6 @@ __all__ = ["BuiltPlan", "ValueBinding", "bind", "build_logic"]
 
 Origin: TypeAlias = tuple[str, int]
 """Where an extent comes from at run time: (slot, axis), or ("", n) for the constant n."""
-
-Index: TypeAlias = tuple[Field | None, ...]
-
-_Operand: TypeAlias = LogicExpr | GraphNode
-"""An expression, or a scalar leaf whose type its reader decides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +207,7 @@ class _Builder:
             case "scalar":
                 return ()
             case "map":
-                return tuple(_stretched(node, given, axis) for axis in range(len(node.shape)))
+                return tuple(stretched(node, given, axis) for axis in range(len(node.shape)))
             case "reduce":
                 _, axes, keepdims, _ = node.params
                 pairs = list(enumerate(given[0]))
@@ -252,19 +254,19 @@ class _Builder:
                 self.sites[id(node)].own = True
 
     def use(self, node: GraphNode) -> None:
-        site = self.sites.get(id(_strip(node)))
+        site = self.sites.get(id(strip_permutes(node)))
         if site is not None:
             site.uses += 1
 
     def make_own(self, node: GraphNode) -> None:
-        site = self.sites.get(id(_strip(node)))
+        site = self.sites.get(id(strip_permutes(node)))
         if site is not None:
             site.own = True
 
     def reduced_extents(self, node: GraphNode) -> list[int]:
         if node.kind == "reduce":
             return [node.args[0].shape[axis] for axis in node.params[1]]
-        extents = _letter_extents(node)
+        extents = letter_extents(node)
         return [extents[name] for name in node.params[0].reduced]
 
     def assign_fields(self) -> list[tuple[Field, ...]]:
@@ -280,7 +282,7 @@ class _Builder:
                 continue
             if site.index is None:
                 site.index = self.own_index(node)
-            for arg, index in zip(_read_args(node), self.child_indices(node, site), strict=True):
+            for arg, index in zip(read_arguments(node), self.child_indices(node, site), strict=True):
                 self.assign(arg, index)
         return results
 
@@ -291,7 +293,7 @@ class _Builder:
 
     def assign(self, node: GraphNode, index: Index) -> None:
         """The only reader of a node decides its fields."""
-        node, index = _through_permutes(node, index)
+        node, index = through_permutes(node, index)
         site = self.sites.get(id(node))
         if site is not None and site.uses == 1 and not site.own:
             site.index = index
@@ -301,7 +303,7 @@ class _Builder:
         assert site.index is not None
         match node.kind:
             case "map":
-                return [_aligned(arg, node, site.index) for arg in node.args]
+                return [aligned(arg, node, site.index) for arg in node.args]
             case "reduce":
                 return [self.reduce_index(node, site, site.index)]
             case "einsum":
@@ -334,7 +336,7 @@ class _Builder:
         program: EinsumProgram = node.params[0]
         letters: dict[str, Field | None] = dict(zip(program.left, outer, strict=True))
         if not site.inner:
-            origins, extents = self.letters(node), _letter_extents(node)
+            origins, extents = self.letters(node), letter_extents(node)
             site.inner = {name: self.fresh_field(origins[name], extents[name], name) for name in program.reduced}
         letters.update({str(name): f for name, f in site.inner.items()})
         return letters
@@ -367,9 +369,9 @@ class _Builder:
             expr = Subquery(site.alias, expr)
         site.expr = expr
 
-    def read(self, node: GraphNode, index: Index) -> _Operand:
+    def read(self, node: GraphNode, index: Index) -> Operand:
         """A node under the fields that its reader wants; a scalar as it is, until `cast` knows its type."""
-        node, index = _through_permutes(node, index)
+        node, index = through_permutes(node, index)
         if node.kind == "scalar":
             return node
         if node.kind == "tensor":
@@ -413,7 +415,7 @@ class _Builder:
         found = facts.dtype(expr)
         return Aggregate(op, Literal(identity(op, found), found), expr, over)
 
-    def apply(self, op: Operator, args: Sequence[tuple[_Operand, ElementType]]) -> tuple[LogicExpr, ElementType]:
+    def apply(self, op: Operator, args: Sequence[tuple[Operand, ElementType]]) -> tuple[LogicExpr, ElementType]:
         """`op` on arguments cast to their promoted type."""
         op, argument, result = promote(op, tuple(kind for _, kind in args))
         if op.name.startswith("to_"):
@@ -422,7 +424,7 @@ class _Builder:
         cast = tuple(self.cast(expr, target) for (expr, _), target in zip(args, wanted, strict=True))
         return MapJoin(op, cast), result
 
-    def cast(self, expr: _Operand, target: DType) -> LogicExpr:
+    def cast(self, expr: Operand, target: DType) -> LogicExpr:
         """A literal or a scalar in another type is another literal or Value; anything else gets a cast operator."""
         if isinstance(expr, GraphNode):
             found = strong(expr.type)
@@ -454,7 +456,7 @@ class _Builder:
         letters = self.einsum_letters(node, site, site.index)
         over = tuple(letters[name] for name in program.reduced)
         keep = target or (common_type(tuple(arg.type for arg in node.args)) if program.keep else None)
-        term, kind = _EinsumTerms(self, node, letters, keep).term(program.expr)
+        term, kind = EinsumTerms(self, node, letters, keep).term(program.expr)
         expr = self.cast(term, strong(kind))
         if program.reduction in ("add", "mul") and not program.keep:
             expr = self.cast(expr, strong(node.type))
@@ -474,7 +476,7 @@ class _Builder:
         kept = [axis for axis in perm if index[axis] is not None]
         if len(kept) < len(perm):  # an axis that its reader drops: the format is of no consequence
             return arg
-        found = TensorType(levels, perm, facts.dtype(arg), self.constant_fill(arg))
+        found = TensorType(levels, perm, facts.dtype(arg), facts.one_fill(facts.fill(arg), facts.dtype(arg)))
         return Reformat(found, arg, drop_fill)
 
     # ------------------------------------------------------------------------------------------ queries
@@ -503,43 +505,8 @@ class _Builder:
 
     def dense_type(self, expr: LogicExpr, rank: int) -> TensorType:
         """A provisional type: the passes choose levels."""
-        return TensorType((Dense(),) * rank, tuple(range(rank)), facts.dtype(expr), self.constant_fill(expr))
-
-    def constant_fill(self, expr: LogicExpr) -> Node:
-        """The fill, or 0 where it would differ from coordinate to coordinate."""
-        found = facts.fill(expr)
-        if any(isinstance(n, Value) and n.name.removeprefix("index_") in self.extents for n in distinct(found)):
-            return Literal(cast_scalar(0, facts.dtype(expr)), facts.dtype(expr))
-        return found
-
-
-class _EinsumTerms:
-    """The expression of one einsum.  `keep`: what operands are cast to first, in NumPy's notation."""
-
-    def __init__(
-        self, builder: _Builder, node: GraphNode, letters: dict[str, Field | None], keep: DType | None
-    ) -> None:
-        self.builder = builder
-        self.node = node
-        self.letters = letters
-        self.keep = keep
-
-    def term(self, term: Term) -> tuple[_Operand, ElementType]:
-        match term:
-            case Access(number, index, _):
-                arg = self.node.args[number]
-                expr = self.builder.read(arg, tuple(self.letters[name] for name in index))
-                return (expr, arg.type) if self.keep is None else (self.builder.cast(expr, self.keep), self.keep)
-            case IndexValue(name, _):
-                found = self.letters[name]
-                return int_literal(0) if found is None else Coordinate(found), INT64
-            case Constant(value):
-                kind = weak_type(value)
-                return Literal(value, kind.default), kind
-            case Operation(name, args, _):
-                return self.builder.apply(operator(name), [self.term(arg) for arg in args])
-            case _:
-                assert_never(term)
+        element = facts.dtype(expr)
+        return TensorType((Dense(),) * rank, tuple(range(rank)), element, facts.one_fill(facts.fill(expr), element))
 
 
 def _fill_of_nothing(expr: LogicExpr) -> Literal | None:
@@ -554,48 +521,3 @@ def _fill_of_nothing(expr: LogicExpr) -> Literal | None:
             return Literal(cast_scalar(init.value, target), target)
         case _:
             return None
-
-
-def _strip(node: GraphNode) -> GraphNode:
-    while node.kind == "permute":
-        node = node.args[0]
-    return node
-
-
-def _through_permutes(node: GraphNode, index: Index) -> tuple[GraphNode, Index]:
-    """The node under permutations, and the fields of its axes."""
-    while node.kind == "permute":
-        axes: tuple[int, ...] = node.params
-        index = tuple(index[axes.index(axis)] for axis in range(len(axes)))
-        node = node.args[0]
-    return node, index
-
-
-def _read_args(node: GraphNode) -> list[GraphNode]:
-    """The argument of each read."""
-    if node.kind == "einsum":
-        return [node.args[access.operand] for access in node.params[0].reads]
-    return list(node.args)
-
-
-def _aligned(arg: GraphNode, node: GraphNode, index: Index) -> Index:
-    """The result's fields at the argument's axes, none where the argument stretches."""
-    skip = len(node.shape) - len(arg.shape)
-    pairs = zip(arg.shape, node.shape[skip:], index[skip:], strict=True)
-    return tuple(f if extent == whole else None for extent, whole, f in pairs)
-
-
-def _stretched(node: GraphNode, given: Sequence[tuple[Origin, ...]], axis: int) -> Origin:
-    """The origin of the first argument that is not stretched along an axis of a map."""
-    for arg, origins in zip(node.args, given, strict=True):
-        here = axis - len(node.shape) + len(arg.shape)
-        if here >= 0 and arg.shape[here] == node.shape[axis]:
-            return origins[here]
-    raise AssertionError("an extent that no argument has")
-
-
-def _letter_extents(node: GraphNode) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for access in node.params[0].reads:
-        found.update(zip(access.index, node.args[access.operand].shape, strict=True))
-    return found

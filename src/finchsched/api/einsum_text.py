@@ -16,7 +16,6 @@ int64; `and=` and `or=` reduce truth values, which come back in the expression's
 
 import ast
 import re
-from collections.abc import Callable
 from functools import lru_cache, reduce
 
 from finchsched.algebra.dtypes import Scalar
@@ -252,14 +251,11 @@ class _Reader:
         """The operator on terms, folded where all of them are literals."""
         constants = [arg.value for arg in args if isinstance(arg, Constant)]
         if len(constants) == len(args):
-            return Constant(self.fold(node, lambda: _fold(name, constants)))
+            try:
+                return Constant(_fold(name, constants))
+            except (TypeError, ValueError, OverflowError) as error:
+                raise self.refuse(node, f"cannot evaluate the constant: {error}") from None
         return Operation(name, args, self.at(node))
-
-    def fold(self, node: ast.expr, evaluate: Callable[[], Scalar]) -> Scalar:
-        try:
-            return evaluate()
-        except (TypeError, ValueError, OverflowError) as error:
-            raise self.refuse(node, f"cannot evaluate the constant: {error}") from None
 
 
 def _fold(name: str, values: list[Scalar]) -> Scalar:

@@ -5,7 +5,11 @@ csr, csc      Dense(SparseList), by rows or by columns
 dcsr, dcsc    SparseList(SparseList), by rows or by columns
 csf           SparseList at every level
 Dense(SparseList(Element))    any nest, outermost level first; the innermost may be left out
+
+`, perm=(2, 0, 1)` after a nest, `dense` or `csf` says which axis each level stores; without it, axes come in order.
 """
+
+import re
 
 from finchsched.algebra.dtypes import INT32, INT64
 from finchsched.ast.format import Level, TensorType
@@ -14,6 +18,7 @@ from finchsched.formats.levels import Dense, SparseList
 
 __all__ = ["format_name", "parse_format"]
 
+_PERM = re.compile(r"(.*?)\s*,\s*perm\s*=\s*\(([0-9,\s]*)\)\s*", re.ASCII | re.DOTALL)
 _MATRICES = {
     "csr": ("ds", (0, 1)),
     "csc": ("ds", (1, 0)),
@@ -29,17 +34,29 @@ def parse_format(text: str, rank: int, *, narrow: bool) -> tuple[tuple[Level, ..
     """
     index = INT32 if narrow else INT64
     sparse = SparseList(index, index)
-    name = text.strip().lower()
+    found = _PERM.fullmatch(text)
+    nest, perm = (text, tuple(range(rank))) if found is None else (found[1], _parse_perm(text, found[2], rank))
+    name = nest.strip().lower()
     if name in _MATRICES:
         if rank != 2:
             raise FormatError(f"format {text!r} is for 2 axes; the array has {rank}\nhint: csf is for any number")
-        kinds, perm = _MATRICES[name]
-        return tuple(Dense() if kind == "d" else sparse for kind in kinds), perm
+        kinds, own = _MATRICES[name]
+        if found is not None and perm != own:
+            raise FormatError(f"format {text!r}: {name} has perm={own}\nhint: leave perm out, or write the nest")
+        return tuple(Dense() if kind == "d" else sparse for kind in kinds), own
     if name == "dense":
-        return (Dense(),) * rank, tuple(range(rank))
+        return (Dense(),) * rank, perm
     if name == "csf":
-        return (sparse,) * rank, tuple(range(rank))
-    return _parse_nest(text, rank, sparse), tuple(range(rank))
+        return (sparse,) * rank, perm
+    return _parse_nest(nest, rank, sparse), perm
+
+
+def _parse_perm(text: str, listed: str, rank: int) -> tuple[int, ...]:
+    """The axes in the order in which levels store them.  Raises FormatError unless each comes once."""
+    perm = tuple(int(word) for word in listed.replace(",", " ").split())
+    if sorted(perm) != list(range(rank)):
+        raise FormatError(f"format {text!r}: perm must name each of the {rank} axes once, found {perm}")
+    return perm
 
 
 def _parse_nest(text: str, rank: int, sparse: SparseList) -> tuple[Level, ...]:
@@ -51,7 +68,7 @@ def _parse_nest(text: str, rank: int, sparse: SparseList) -> tuple[Level, ...]:
         names = ", ".join(("dense", *_MATRICES, "csf"))
         raise FormatError(
             f"found the format {text!r}, expected one of {names}, or a nest of {', '.join(known)} "
-            "such as Dense(SparseList(Element))"
+            "such as Dense(SparseList(Element)), perm=(1, 0)"
         )
     if len(words) != rank:
         raise FormatError(f"format {text!r} has {len(words)} levels; the array has {rank} axes")

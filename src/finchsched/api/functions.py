@@ -20,10 +20,11 @@ from finchsched.api.operators_mixin import ArrayOperators, as_node
 from finchsched.api.plan import Plan
 from finchsched.api.planning import run_graph
 from finchsched.api.tensor import Tensor
-from finchsched.errors import DtypeError, EinsumSyntaxError, FormatError, IndexNameError, LazyValueError
+from finchsched.errors import DensifyError, DtypeError, EinsumSyntaxError, FormatError, IndexNameError, LazyValueError
 from finchsched.formats.fiber_tensor import FiberTensor, tensor_type
 from finchsched.formats.levels import Dense, SparseList
 from finchsched.io import CoordinateMatrix, coordinates_to_csr, read_matrix_market
+from finchsched.settings import current
 
 __all__ = ["asarray", "compute", "einsum", "explain", "lazy", "plan", "read", "to_dense", "to_scipy"]
 
@@ -59,7 +60,8 @@ def _copies(buffers: tuple[NDArray[Any] | None, ...]) -> tuple[NDArray[Any] | No
 def read(path: str | os.PathLike[str]) -> Tensor:
     """The matrix in a Matrix Market file (`.mtx`, `.mtx.gz`): CSR, or dense if the file is.
 
-    Repeated entries are added up.  Raises FileFormatError for a malformed file, DtypeError for complex numbers.
+    Repeated entries are added up.  Raises FileFormatError for a malformed file, DtypeError for complex numbers,
+    DensifyError for more rows than the limit of the settings.
     """
     found = read_matrix_market(path)
     try:
@@ -68,6 +70,11 @@ def read(path: str | os.PathLike[str]) -> Tensor:
         raise DtypeError(f"{os.fspath(path)}: {error}") from None
     if not isinstance(found, CoordinateMatrix):
         return Tensor(dense_tensor(found.values, None, False))
+    if found.shape[0] > current().densify:
+        raise DensifyError(
+            f"{os.fspath(path)}: a matrix of {found.shape[0]} rows needs a pointer for each, more than the limit "
+            f"{current().densify}\nhint: raise the limit with finchsched.config(densify=...)"
+        )
     pos, crd, val = coordinates_to_csr(found.shape, found.row, found.col, found.values)
     for buffer in (pos, crd, val):
         buffer.setflags(write=False)

@@ -1,5 +1,6 @@
 """Arrays that are computed later, whole programs at a time."""
 
+import math
 from typing import Any
 
 from finchsched.api.format_text import parse_format
@@ -63,10 +64,7 @@ def index_widths_narrow(node: GraphNode) -> bool:
     """
     if any(extent >= _NARROW for extent in node.shape):
         return False
-    count = 1
-    for extent in node.shape:
-        count *= extent
-    if count < _NARROW:
+    if math.prod(node.shape) < _NARROW:
         return True
     leaves = [n for n in topological([node]) if n.kind == "tensor"]
     if len(leaves) != 1 or sorted(leaves[0].shape) != sorted(node.shape) or not is_sparse(leaves[0].data.type):

@@ -1,5 +1,6 @@
 """The operators that eager and lazy arrays share: each makes a node of the graph; an eager array then runs it."""
 
+import math
 import operator as python_operator
 from collections.abc import Sequence
 from typing import Any
@@ -82,10 +83,7 @@ class ArrayOperators:
     @property
     def size(self) -> int:
         """Number of elements, stored or not."""
-        count = 1
-        for extent in self._node.shape:
-            count *= extent
-        return count
+        return math.prod(self._node.shape)
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -3,7 +3,7 @@
 A fill is a scalar expression (Literal, Value, Call, Size) that is folded as far as the classes of its values allow.
 """
 
-from finchsched.algebra.dtypes import INT64, DType, Scalar
+from finchsched.algebra.dtypes import INT64, DType, Scalar, cast_scalar
 from finchsched.algebra.operators import Operator, absorbs, apply, fold, identity, operator, result_type, same_scalar
 from finchsched.ast.logic import (
     Aggregate,
@@ -17,10 +17,10 @@ from finchsched.ast.logic import (
     Subquery,
     Table,
 )
-from finchsched.ast.node import Node, derive
-from finchsched.ast.scalar import Call, Literal, Size, Value
+from finchsched.ast.node import Node, derive, distinct
+from finchsched.ast.scalar import Call, Literal, Size, Value, coordinate_name, coordinate_value
 
-__all__ = ["dtype", "fields", "fill", "fold_call", "fold_repeat", "is_identity", "scalar_dtype"]
+__all__ = ["dtype", "fields", "fill", "fold_call", "fold_repeat", "is_identity", "one_fill", "scalar_dtype"]
 
 
 def fields(expr: LogicExpr) -> tuple[Field, ...]:
@@ -87,7 +87,7 @@ def _fill(expr: Node) -> Node:
         case Literal() | Value():
             return expr
         case Coordinate(field):
-            return Value(f"index_{field.name}", INT64, "number")
+            return coordinate_value(field.name)
         case Table(tensor, _):
             return tensor.type.fill
         case MapJoin(op, args):
@@ -98,6 +98,16 @@ def _fill(expr: Node) -> Node:
             return fill(arg)
         case _:
             raise TypeError(f"{type(expr).__name__} is not a Logic expression")
+
+
+def one_fill(found: Node, element: DType) -> Node:
+    """A fill of type `element` that is one scalar: `found`, or 0 where that differs from coordinate to coordinate.
+
+    Any fill is right there (`A[i] + i`), since every entry that differs from the fill is stored.
+    """
+    if any(coordinate_name(node) for node in distinct(found)):
+        return Literal(cast_scalar(0, element), element)
+    return found
 
 
 def scalar_dtype(expr: Node) -> DType:

@@ -15,7 +15,7 @@ from typing import ClassVar, TypeVar
 from finchsched.algebra.dtypes import DType
 from finchsched.ast.node import Node
 
-__all__ = ["Level", "TensorType", "is_sparse", "last_sparse_level", "storage_order", "type_rank"]
+__all__ = ["Level", "TensorType", "is_sparse", "last_sparse_level", "storage_order"]
 
 
 T = TypeVar("T")
@@ -55,11 +55,6 @@ class TensorType(Node):
         for level in reversed(self.levels):
             nest = f"{level.name}({nest})"
         return nest if self.perm == tuple(range(len(self.perm))) else f"{nest}, perm={self.perm}"
-
-
-def type_rank(t: TensorType) -> int:
-    """Number of axes."""
-    return len(t.levels)
 
 
 def is_sparse(t: TensorType) -> bool:

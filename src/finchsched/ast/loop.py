@@ -24,7 +24,7 @@ from typing import TypeAlias
 
 from finchsched.algebra.dtypes import DType
 from finchsched.algebra.operators import Operator
-from finchsched.ast.format import TensorType
+from finchsched.ast.format import TensorType, storage_order
 from finchsched.ast.node import Node
 from finchsched.ast.scalar import Call, Literal, Size, Value
 
@@ -45,13 +45,14 @@ __all__ = [
     "Scalar",
     "Stmt",
     "Tensor",
+    "storage_names",
 ]
 
 ASSEMBLIES = ("dense", "append", "shared", "scatter")
 """How a nest writes its target.
 
-dense: every level locates; the runtime fills the buffer first.  append: coordinates come in storage order. shared:
-the target has exactly one operand's stored coordinates and shares its index arrays. scatter: coordinates of one
+dense: every level locates; the runtime fills the buffer first.  append: coordinates come in storage order.  shared:
+the target has exactly one operand's stored coordinates and shares its index arrays.  scatter: coordinates of one
 compressed level come outermost, so the nest runs twice: once counting, once filling (a counting sort)."""
 
 
@@ -161,3 +162,8 @@ class LoopProgram(Node):
 
 LoopExpr: TypeAlias = Literal | Value | Call | Size | Index | Scalar | Access
 Stmt: TypeAlias = Loop | Assign | If | Define | Declare | Freeze | Block
+
+
+def storage_names(access: Access) -> tuple[str, ...]:
+    """Index names of an access in storage order; "" for a constant coordinate."""
+    return tuple(i.name if isinstance(i, Index) else "" for i in storage_order(access.tensor.type, access.index))

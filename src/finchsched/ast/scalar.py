@@ -16,7 +16,17 @@ from finchsched.algebra.dtypes import INT64, DType, Scalar
 from finchsched.algebra.operators import Operator
 from finchsched.ast.node import Node
 
-__all__ = ["VALUE_KINDS", "Call", "Literal", "Size", "Value", "fold_calls", "int_literal"]
+__all__ = [
+    "VALUE_KINDS",
+    "Call",
+    "Literal",
+    "Size",
+    "Value",
+    "coordinate_name",
+    "coordinate_value",
+    "fold_calls",
+    "int_literal",
+]
 
 T = TypeVar("T")
 
@@ -60,6 +70,24 @@ class Size(Node):
 def int_literal(value: int) -> Literal:
     """An int64 literal."""
     return Literal(value, INT64)
+
+
+_COORDINATE = "index_"
+
+
+def coordinate_value(index: str) -> Value:
+    """The coordinate of an index as it stands inside a fill: an int64 Value, finite and otherwise unknown."""
+    return Value(f"{_COORDINATE}{index}", INT64, "number")
+
+
+def coordinate_name(node: Node) -> str:
+    """The index whose coordinate a node of a fill stands for; "" for any other node.
+
+    No user's scalar is of the class "number", so a name that begins alike is not taken for a coordinate.
+    """
+    if isinstance(node, Value) and node.kind == "number" and node.name.startswith(_COORDINATE):
+        return node.name.removeprefix(_COORDINATE)
+    return ""
 
 
 def fold_calls(root: Node, leaf: Callable[[Node], T | None], combine: Callable[[Call, tuple[T, ...]], T]) -> T:

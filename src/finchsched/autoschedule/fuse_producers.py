@@ -13,7 +13,7 @@ from finchsched.ast.logic import Aggregate, Alias, Field, LogicExpr, Plan, Query
 from finchsched.ast.node import Node, walk
 from finchsched.autoschedule.loop_order import choose_loop_order
 from finchsched.autoschedule.output_format import choose_output_type
-from finchsched.autoschedule.structure import DENSE, SPARSE
+from finchsched.autoschedule.structure import entries
 from finchsched.errors import LoweringError
 from finchsched.passes.loop.query_form import query_form
 from finchsched.rewrite import PostWalk, RuleContext, rewrite
@@ -91,9 +91,7 @@ def _fused(producer: Query, consumer: Query, ctx: RuleContext) -> Query | None:
 
 def _pays(producer: Query, consumer: Query, fused: Query, types: dict[str, TensorType], wide: bool) -> bool:
     apart = _cost(producer, wide) + _cost(with_types(consumer, types), wide)
-    stored = STORE
-    for level in types[producer.alias.name].levels:
-        stored *= DENSE if level.stores_all else SPARSE
+    stored = STORE * entries(types[producer.alias.name])
     return _cost(with_types(fused, types), wide) < apart + stored
 
 

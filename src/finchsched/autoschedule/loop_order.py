@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from itertools import permutations
 
 from finchsched.ast.format import Level, TensorType, storage_order
-from finchsched.ast.loop import Access
-from finchsched.autoschedule.structure import DENSE, SPARSE, Layout, visits
+from finchsched.ast.loop import Access, storage_names
+from finchsched.autoschedule.structure import Layout, entries, visits
 from finchsched.errors import LoweringError
 from finchsched.formats.levels import Dense, SparseList
 from finchsched.passes.loop.lower_to_loops import assembly_of
-from finchsched.passes.loop.query_form import QueryForm, storage_names
+from finchsched.passes.loop.query_form import QueryForm
 
-__all__ = ["LoopOrder", "choose_loop_order", "is_concordant", "rotated_levels"]
+__all__ = ["LoopOrder", "choose_loop_order", "is_concordant", "loop_depths", "rotated_levels"]
 
 EXHAUSTIVE = 7
 WORKSPACE_ITERATION = 2
@@ -34,18 +34,21 @@ class LoopOrder:
     assembly: str
 
 
+def loop_depths(access: Access, order: tuple[str, ...]) -> tuple[int, ...]:
+    """For each storage level of an access, how deep the loop lies that decides its coordinate; -1 for a constant."""
+    return tuple(order.index(name) if name else -1 for name in storage_names(access))
+
+
 def is_concordant(access: Access, order: tuple[str, ...]) -> bool:
     """Whether loops in this order reach each compressed level of an access after the levels above it."""
-    depth = {name: n for n, name in enumerate(order)}
-    bound = [-1 if name == "" else depth[name] for name in storage_names(access)]
+    bound = loop_depths(access, order)
     return all(level.stores_all or max(bound[: n + 1]) == bound[n] for n, level in enumerate(access.tensor.type.levels))
 
 
 def rotated_levels(access: Access, order: tuple[str, ...]) -> tuple[tuple[str, Level], ...]:
     """How a transposed copy of an access is stored: a dense level for the first loop, compressed ones below."""
-    depth = {name: n for n, name in enumerate(order)}
-    names = sorted(storage_names(access), key=lambda name: -1 if name == "" else depth[name])
-    return tuple((name, Dense() if n == 0 else SparseList()) for n, name in enumerate(names))
+    pairs = sorted(zip(loop_depths(access, order), storage_names(access), strict=True))
+    return tuple((name, Dense() if n == 0 else SparseList()) for n, (_, name) in enumerate(pairs))
 
 
 def choose_loop_order(form: QueryForm, target: TensorType) -> LoopOrder:
@@ -57,7 +60,7 @@ def choose_loop_order(form: QueryForm, target: TensorType) -> LoopOrder:
             assembly = assembly_of(form, target, order)
         except LoweringError:
             continue
-        found = _evaluate(form, target, order, assembly)
+        found = _evaluate(form, order, assembly)
         key = (found.cost, -_unit_strides(form, target, order[-1:]), *_appearance(form, target, order))
         if best is None or key < best[0]:
             best = (key, found)
@@ -88,10 +91,10 @@ def _layout(form: QueryForm, order: tuple[str, ...]) -> tuple[Layout, tuple[Acce
     return layout, tuple(copied)
 
 
-def _evaluate(form: QueryForm, target: TensorType, order: tuple[str, ...], assembly: str) -> LoopOrder:
+def _evaluate(form: QueryForm, order: tuple[str, ...], assembly: str) -> LoopOrder:
     layout, copied = _layout(form, order)
     tensors = dict.fromkeys((a.tensor, storage_names(a)) for a in copied)
-    cost = sum(2 * _entries(a) for a in {a.tensor: a for a in copied}.values()) + len(tensors)
+    cost = sum(2 * entries(tensor.type) for tensor in {a.tensor for a in copied}) + len(tensors)
     iterations = 1
     for depth, name in enumerate(order):
         inner = depth >= len(form.loops)
@@ -102,14 +105,6 @@ def _evaluate(form: QueryForm, target: TensorType, order: tuple[str, ...], assem
         iterations *= visits(form, expr, name, layout)
         cost += iterations * (WORKSPACE_ITERATION if assembly == "workspace" and depth == len(order) - 1 else 1)
     return LoopOrder(order, cost, copied, assembly)
-
-
-def _entries(access: Access) -> int:
-    """Symbolic number of stored entries of an operand."""
-    total = 1
-    for level in access.tensor.type.levels:
-        total *= DENSE if level.stores_all else SPARSE
-    return total
 
 
 def _unit_strides(form: QueryForm, target: TensorType, innermost: tuple[str, ...]) -> int:

@@ -1,18 +1,24 @@
 """Choose how a query's result is stored.
 
 An index is compressed iff the mask rule lets it be skipped: where every operand that is compressed along it is
-structural, or, if that compresses nothing, where every sparse operand that has it is.  The outermost level is dense
-unless an operand is compressed there itself (a hypersparse one).  Storage order is the first sparse operand's, then
-the order of the result's axes; results of rank 0 and 1 are dense.  A result with exactly one operand's stored
-coordinates takes over that operand's levels, so that the index arrays can be shared.
+structural; of an index along which only some sparse operands are compressed, where every sparse operand that has it
+is.  If that compresses no inner level, the same goes for an index that operands are compressed further inside of.  The
+outermost level is dense unless an operand is compressed there itself (a hypersparse one).  Storage order follows the
+first sparse operand's, then the others' as far as they agree with it, reduced indices in between included (the product
+of two CSC matrices is CSC), then the order of the result's axes; results of rank 0 and 1 are dense.  A result with
+exactly one operand's stored coordinates takes over that operand's
+levels, so that the index arrays can be shared.
 """
+
+from itertools import pairwise
 
 from finchsched.algebra.dtypes import INT32, INT64, DType
 from finchsched.ast.format import Level, TensorType, is_sparse, storage_order
-from finchsched.ast.loop import Access, Assign, Index, Loop, Stmt, Tensor
-from finchsched.autoschedule.structure import skippable
+from finchsched.ast.loop import Access, Assign, Index, Tensor, storage_names
+from finchsched.autoschedule.structure import compressed_names, skippable
 from finchsched.formats.levels import Dense, SparseList
-from finchsched.passes.loop.query_form import QueryForm, storage_names
+from finchsched.passes.loop.lower_to_loops import loops_over
+from finchsched.passes.loop.query_form import QueryForm
 from finchsched.passes.lower.pattern import pattern_source
 
 __all__ = ["choose_output_type", "index_dtype", "with_index_width"]
@@ -40,9 +46,11 @@ def choose_output_type(form: QueryForm, *, wide: bool) -> TensorType:
         return TensorType(tuple(Dense() for _ in form.index), tuple(range(len(form.index))), alias.dtype, alias.fill)
     storage = _storage(form)
     width = index_dtype(wide)
-    compressed = [n for n in storage if skippable(form, n)] or [n for n in storage if skippable(form, n, anywhere=True)]
-    if not _hypersparse(form, storage[0]):
-        compressed = [n for n in compressed if n != storage[0]]
+    first, inner = storage[0], storage[1:]
+    compressed = [n for n in inner if skippable(form, n) or _compressed_in_part(form, n)]
+    compressed = compressed or [n for n in inner if _compressed_inside(form, n)]
+    if _hypersparse(form, first) and skippable(form, first):
+        compressed.append(first)
     levels: tuple[Level, ...] = tuple(SparseList(width, width) if n in compressed else Dense() for n in storage)
     type_ = TensorType(levels, tuple(form.index.index(name) for name in storage), alias.dtype, alias.fill)
     return _shared_type(form, type_) if is_sparse(type_) else type_
@@ -53,19 +61,50 @@ def _hypersparse(form: QueryForm, name: str) -> bool:
     return any(storage_names(a)[:1] == (name,) and not a.tensor.type.levels[0].stores_all for a in form.accesses())
 
 
+def _compressed_in_part(form: QueryForm, name: str) -> bool:
+    """Whether some operand is compressed along an index that can be skipped where no sparse operand stores anything."""
+    return any(name in compressed_names(a) for a in form.accesses()) and skippable(form, name, anywhere=True)
+
+
+def _compressed_inside(form: QueryForm, name: str) -> bool:
+    """Whether an index along which no operand is compressed, but one is further in, can be skipped in the same way."""
+    for access in form.accesses():
+        names = storage_names(access)
+        if name in names and any(n in compressed_names(access) for n in names[names.index(name) :]):
+            return skippable(form, name, anywhere=True)
+    return False
+
+
 def _storage(form: QueryForm) -> tuple[str, ...]:
     """Index names of the result in storage order."""
-    sparse = [a for a in form.accesses() if is_sparse(a.tensor.type)]
-    leading = [n for a in sparse for n in storage_names(a) if n in form.index]
-    return tuple(dict.fromkeys(leading + list(form.index)))
+    orders = [storage_names(a) for a in form.accesses() if is_sparse(a.tensor.type)]
+    follows: dict[str, list[str]] = {name: [] for order in (*orders, form.index) for name in order}
+    for order in orders:
+        for earlier, later in pairwise(order):
+            if not _reaches(follows, later, earlier):
+                follows[earlier].append(later)
+    waiting = list(follows)
+    found = []
+    while waiting:
+        name = next(n for n in waiting if not any(n in follows[m] for m in waiting))
+        waiting.remove(name)
+        found.append(name)
+    return tuple(n for n in found if n in form.index)
+
+
+def _reaches(follows: dict[str, list[str]], start: str, end: str) -> bool:
+    """Whether `end` is `start` or comes after it."""
+    reached = [start]
+    for name in reached:
+        reached += [n for n in follows[name] if n not in reached]
+    return end in reached
 
 
 def _shared_type(form: QueryForm, type_: TensorType) -> TensorType:
     """`type_` with the levels of the operand whose pattern the result has, if there is one."""
     target = Tensor(form.alias.name, type_)
     index = tuple(Index(name) for name in form.index)
-    body: Stmt = Assign(Access(target, index), form.op, form.expr)
-    for name in reversed(storage_order(type_, form.index) + form.over):
-        body = Loop(Index(name), body)
+    order = storage_order(type_, form.index) + form.over
+    body = loops_over(order, Assign(Access(target, index), form.op, form.expr))
     source = pattern_source(body, target)
     return type_ if source is None else type_.replace(levels=source.tensor.type.levels)

@@ -2,17 +2,17 @@
 concordant.
 """
 
-from finchsched.ast.facts import fields
+from finchsched.ast.facts import fields, one_fill
 from finchsched.ast.format import TensorType
 from finchsched.ast.logic import Alias, Field, Plan, Produces, Query, Reformat, Reorder, Table
-from finchsched.ast.loop import Access
+from finchsched.ast.loop import Access, Index
 from finchsched.ast.node import Node, walk
-from finchsched.ast.scalar import Literal, Size, Value
+from finchsched.ast.scalar import Size, Value
 from finchsched.autoschedule.fuse_producers import with_types
-from finchsched.autoschedule.loop_order import choose_loop_order, is_concordant
+from finchsched.autoschedule.loop_order import choose_loop_order, is_concordant, loop_depths
 from finchsched.autoschedule.output_format import choose_output_type
 from finchsched.autoschedule.transposes import Transposes
-from finchsched.passes.loop.query_form import QueryForm, query_form, storage_names
+from finchsched.passes.loop.query_form import QueryForm, query_form
 from finchsched.rewrite import PostWalk, RuleContext, rewrite
 
 __all__ = ["schedule_plan"]
@@ -57,33 +57,30 @@ def _with_fill(query: Query) -> Query:
     found = type_.fill
     if any(isinstance(n, Size) for n in walk(found)):
         found = Value(f"{query.alias.name}_fill", type_.dtype, "any")
-    elif any(isinstance(n, Value) and n.name.startswith("index_") for n in walk(found)):
-        found = Literal(type_.dtype.numpy.type(0).item(), type_.dtype)
+    else:
+        found = one_fill(found, type_.dtype)
     return query.replace(alias=Alias(query.alias.name, type_.replace(fill=found)))
 
 
 def _with_copies(query: Query, form: QueryForm, order: tuple[str, ...], transposes: Transposes) -> Query:
     """The query reading transposed copies where an access would not be concordant."""
-    copies: dict[Access, Alias] = {}
-    depth = {name: n for n, name in enumerate(order)}
+    copies: dict[tuple[str, tuple[str, ...]], Alias] = {}
     tables = {_key(t): t for t in walk(query.rhs) if isinstance(t, Table)}
     for access in form.accesses():
         if is_concordant(access, order):
             continue
-        names = [(-1 if name == "" else depth[name]) for name in storage_names(access)]
-        perm = access.tensor.type.perm
-        wanted = tuple(axis for _, axis in sorted(zip(names, perm, strict=True)))
-        source = tables[access.tensor.name, tuple(getattr(i, "name", "") for i in access.index)].tensor
-        copies[access] = transposes.copy_of(source, wanted)
-    by_key = {(a.tensor.name, tuple(getattr(i, "name", "") for i in a.index)): alias for a, alias in copies.items()}
+        depths = loop_depths(access, order)
+        wanted = tuple(axis for _, axis in sorted(zip(depths, access.tensor.type.perm, strict=True)))
+        copies[_key(access)] = transposes.copy_of(tables[_key(access)].tensor, wanted)
 
     def reroute(node: Node, _: RuleContext) -> Node | None:
-        if isinstance(node, Table) and _key(node) in by_key:
-            return Table(by_key[_key(node)], node.index)
+        if isinstance(node, Table) and _key(node) in copies:
+            return Table(copies[_key(node)], node.index)
         return None
 
     return rewrite(query, PostWalk(reroute)) if copies else query
 
 
-def _key(table: Table) -> tuple[str, tuple[str, ...]]:
-    return table.tensor.name, tuple(i.name if isinstance(i, Field) else "" for i in table.index)
+def _key(read: Table | Access) -> tuple[str, tuple[str, ...]]:
+    """What a Table has in common with the Access it is lowered to: tensor and index names, "" for a constant."""
+    return read.tensor.name, tuple(i.name if isinstance(i, Field | Index) else "" for i in read.index)

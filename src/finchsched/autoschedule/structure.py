@@ -4,17 +4,17 @@ Sizes here are symbolic: a dense axis counts DENSE coordinates, a compressed fib
 magnitude of the products matters; they decide between plans without looking at data.
 """
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
-from finchsched.ast.format import Level, storage_order
-from finchsched.ast.loop import Access, Assign, Index, Tensor
+from finchsched.ast.format import Level, TensorType
+from finchsched.ast.loop import Access, Assign, Index, Tensor, storage_names
 from finchsched.ast.node import Node
 from finchsched.ast.scalar import Call, Literal, fold_calls
-from finchsched.passes.loop.query_form import QueryForm, storage_names
+from finchsched.passes.loop.query_form import QueryForm
 from finchsched.passes.lower.structural import Simplifier, Structural, carries_tensor, is_empty
 
-__all__ = ["DENSE", "SPARSE", "Layout", "compressed_names", "simplifier_of", "skippable", "visits"]
+__all__ = ["DENSE", "SPARSE", "Layout", "compressed_names", "entries", "simplifier_of", "skippable", "visits"]
 
 DENSE = 1 << 16
 SPARSE = 1 << 4
@@ -23,9 +23,9 @@ Layout = Mapping[Access, tuple[tuple[str, Level], ...]]
 """For each access, its (index name, level) pairs in the storage order in which a plan would read it."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Everything:
-    """No access restricts the loop."""
+def entries(type_: TensorType) -> int:
+    """Symbolic number of stored entries of a tensor."""
+    return math.prod(DENSE if level.stores_all else SPARSE for level in type_.levels)
 
 
 def simplifier_of(form: QueryForm) -> Simplifier:
@@ -35,8 +35,8 @@ def simplifier_of(form: QueryForm) -> Simplifier:
 
 def compressed_names(access: Access) -> tuple[str, ...]:
     """Index names that an access has at a compressed level."""
-    pairs = zip(storage_order(access.tensor.type, access.index), access.tensor.type.levels, strict=True)
-    return tuple(i.name for i, level in pairs if isinstance(i, Index) and not level.stores_all)
+    pairs = zip(storage_names(access), access.tensor.type.levels, strict=True)
+    return tuple(name for name, level in pairs if name and not level.stores_all)
 
 
 def skippable(form: QueryForm, name: str, *, anywhere: bool = False) -> bool:

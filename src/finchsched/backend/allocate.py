@@ -13,13 +13,14 @@ ALIGNMENT = 64
 """Bytes: a cache line, and the width of the widest vector store."""
 
 
-def _aligned(raw: NDArray[np.uint8], count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    start = -raw.ctypes.data % ALIGNMENT if count > _SMALL else 0
-    return raw[start : start + count * dtype.itemsize].view(dtype)
-
-
 _SMALL = 512
-"""Below this count alignment buys nothing and asking for the address costs more than the kernel."""
+"""Up to this count alignment buys nothing, and asking for the address costs more than the kernel."""
+
+
+def _aligned(raw: NDArray[np.uint8], count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """`count` elements of `dtype` in a buffer that is ALIGNMENT bytes longer, from an aligned address."""
+    start = -raw.ctypes.data % ALIGNMENT
+    return raw[start : start + count * dtype.itemsize].view(dtype)
 
 
 def empty(count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -38,7 +39,7 @@ def zeros(count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
 
 def filled(count: int, dtype: np.dtype[Any], value: Scalar) -> NDArray[Any]:
     """An array of `count` elements equal to `value`."""
-    if value == 0 and str(value) not in ("-0.0",):
+    if value == 0 and str(value) != "-0.0":
         return zeros(count, dtype)
     array = empty(count, dtype)
     array.fill(value)

@@ -7,8 +7,7 @@ a result that grows.  Untouched pages cost nothing, so what is really used is of
 from dataclasses import dataclass
 from typing import Any, cast
 
-from finchsched.ast.loop import Declare
-from finchsched.ast.node import walk
+from finchsched.ast.loop import Tensor
 from finchsched.backend.executable import Executable
 from finchsched.backend.output import Run, room_at_first
 from finchsched.backend.phase import Phase
@@ -105,17 +104,13 @@ def _target(phase: Phase, held: dict[str, _Sketch]) -> tuple[_Sketch, int]:
         nbytes += (parents + 1) * level.pos.itemsize + room * level.crd.itemsize
         counts_found.append(room)
     nbytes += counts_found[-1] * item
-    scratch = sum(sizes[phase.storage[-1]] * _row_bytes(node) for node in _workspaces(phase))
+    scratch = sum(sizes[phase.storage[-1]] * _row_bytes(tensor) for tensor in phase.workspaces)
     if assembly == "scatter":
         scratch += 16 * sizes[phase.storage[0]] * (len(phase.storage) - 2)  # offsets and last prefixes, 8 bytes each
     return _Sketch(shape, tuple(counts_found), nbytes), scratch
 
 
-def _workspaces(phase: Phase) -> list[Declare]:
-    return [node for node in walk(phase.lowered.nest.body) if isinstance(node, Declare)]
-
-
-def _row_bytes(workspace: Declare) -> int:
+def _row_bytes(workspace: Tensor) -> int:
     """Bytes of one coordinate of a workspace."""
-    type_ = workspace.tensor.type
+    type_ = workspace.type
     return type_.dtype.itemsize + sum(dtype.itemsize for _, dtype in level_roles(type_.levels[0]))

@@ -4,13 +4,14 @@ import time
 from dataclasses import dataclass
 
 from finchsched.algebra.dtypes import Scalar
-from finchsched.ast.loop import Access, Declare, Index, LoopProgram, Nest
+from finchsched.ast.loop import Access, Index, LoopProgram, Nest
 from finchsched.ast.node import Node, walk
 from finchsched.backend.load import load_kernel
 from finchsched.backend.phase import Phase
 from finchsched.errors import LoweringError
 from finchsched.formats.fiber_tensor import FiberTensor
 from finchsched.passes.lower.lower_nest import lower_nest
+from finchsched.passes.lower.pattern import workspaces
 from finchsched.settings import Settings
 
 __all__ = ["Executable", "compile_program"]
@@ -79,7 +80,7 @@ def compile_program(
 def _extent_sources(nest: Nest, extents: dict[str, tuple[str, int]]) -> dict[str, tuple[str, int]]:
     """For each index, an operand and axis that has its extent, or what `extents` says."""
     found: dict[str, tuple[str, int]] = {}
-    made = {nest.target.name} | {n.tensor.name for n in walk(nest.body) if isinstance(n, Declare)}
+    made = {nest.target.name, *(tensor.name for tensor in workspaces(nest))}
     for node in walk(nest.body):
         if isinstance(node, Access) and node.tensor.name not in made:
             for axis, index in enumerate(node.index):

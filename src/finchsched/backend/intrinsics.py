@@ -31,8 +31,9 @@ def _extremum(name: str, comparison: str, native: bool) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         a, b = args
-        if not isinstance(signature.return_type, types.Float):
-            signed = getattr(signature.return_type, "signed", False)
+        kind = signature.return_type
+        if not isinstance(kind, types.Float):
+            signed = isinstance(kind, types.Integer) and kind.signed
             compare = builder.icmp_signed if signed else builder.icmp_unsigned
             return builder.select(compare(comparison, a, b), a, b)
         if native:

@@ -89,7 +89,7 @@ def _restore(store: KernelCache, name: str, key: str) -> CompiledKernel | None:
         return None
     try:
         return unpack(data)
-    except Exception:  # whatever is wrong with an entry, compiling again is right
+    except Exception:  # pickle, Numba and LLVM name no closed set of errors; compiling again is right after any
         store.drop_object(name, key)
         return None
 

@@ -4,6 +4,7 @@ One class per way of assembly (`finchsched.ast.loop.ASSEMBLIES`).  Untouched pag
 upper bound is allocated at once and cut to size afterwards.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -92,9 +93,7 @@ class OutputPlan(ABC):
 
 class _Dense(OutputPlan):
     def allocate(self, run: Run) -> Output:
-        count = 1
-        for name in self.storage:
-            count *= run.sizes[name]
+        count = math.prod(run.sizes[name] for name in self.storage)
         if count > current().densify:
             self._refuse_unless_dense(count, run)
         if self.lowered.covered:
@@ -260,7 +259,4 @@ def evaluate_bound(bound: Bound, run: Run) -> int:
         case Least(parts):
             return min(evaluate_bound(p, run) for p in parts)
         case Product(parts):
-            result = 1
-            for part in parts:
-                result *= evaluate_bound(part, run)
-            return result
+            return math.prod(evaluate_bound(part, run) for part in parts)

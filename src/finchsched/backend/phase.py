@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from finchsched.algebra.dtypes import Scalar
-from finchsched.ast.loop import Access, Declare, Index, Tensor
+from finchsched.ast.loop import Access, Index, Tensor
 from finchsched.ast.node import Node, walk
 from finchsched.ast.scalar import Literal
 from finchsched.backend.allocate import empty, zeros
@@ -14,15 +14,13 @@ from finchsched.backend.load import LoadedKernel
 from finchsched.backend.output import Array, Output, OutputPlan, Run, output_plan
 from finchsched.backend.scalars import evaluate
 from finchsched.formats.fiber_tensor import FiberTensor
-from finchsched.passes.lower.pattern import pattern_source, target_assign
-from finchsched.passes.lower.signature import BufferParam, LoweredNest, ScalarParam
+from finchsched.passes.lower.pattern import pattern_source, target_assign, workspaces
+from finchsched.passes.lower.signature import GROW, BufferParam, LoweredNest, ScalarParam
 
 __all__ = ["Phase"]
 
 Argument = Callable[[Run, Output], Any]
 """How one argument of the kernel is found in a run."""
-
-_GROW = 1
 
 
 class Phase:
@@ -52,9 +50,9 @@ class Phase:
         return self.lowered.nest.target
 
     @property
-    def has_workspace(self) -> bool:
-        """Whether the kernel collects rows in a workspace."""
-        return any(isinstance(n, Declare) for n in walk(self.lowered.nest.body))
+    def workspaces(self) -> tuple[Tensor, ...]:
+        """The workspaces in which the kernel collects rows."""
+        return workspaces(self.lowered.nest)
 
     def _find_source(self, rhs: Node) -> str:
         """The operand whose pattern the target shares, or else the first one of its assignment."""
@@ -76,7 +74,7 @@ class Phase:
         start = 0
         while True:
             self.kernel.call(start, rows, status, *[argument(run, output) for argument in self._arguments])
-            if status[0] != _GROW:
+            if status[0] != GROW:
                 break
             start = int(status[1])
             self.output.grow(output, status, run)
@@ -99,7 +97,7 @@ class Phase:
         name, level, role = param.tensor, param.level, param.role
         if name == self.target.name:
             return _of_target(role, level, dtype)
-        if name in self._workspaces():
+        if any(tensor.name == name for tensor in self.workspaces):
             return self._workspace(role, dtype)
         match role:
             case "val":
@@ -108,9 +106,6 @@ class Phase:
                 return lambda run, output: _view(run.tensors[name].pos[level], dtype)
             case _:
                 return lambda run, output: _view(run.tensors[name].crd[level], dtype)
-
-    def _workspaces(self) -> set[str]:
-        return {n.tensor.name for n in walk(self.lowered.nest.body) if isinstance(n, Declare)}
 
     def _workspace(self, role: str, dtype: np.dtype[Any]) -> Argument:
         """One dense row; its table of touched coordinates starts clean, also when a kernel is resumed."""

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from finchsched.algebra.dtypes import INT64, DType, Scalar, as_dtype
 from finchsched.algebra.operators import Operator, absorbs, apply, result_type
 from finchsched.ast.node import Node, walk
-from finchsched.ast.scalar import Call, Literal, Size, Value
+from finchsched.ast.scalar import Call, Literal, Size, Value, coordinate_name
 from finchsched.errors import IndexNameError, ValidationError
 
 __all__ = [
@@ -187,8 +187,7 @@ def depends_on_coordinate(fill: Node, values: Mapping[str, Scalar]) -> bool:
 
     A tensor with such a fill counts as stored everywhere, with the zero of its type as its fill.
     """
-    names = [node.name for node in walk(fill) if isinstance(node, Value)]
-    return any(name.startswith("index_") and name not in values for name in names)
+    return any(isinstance(n, Value) and coordinate_name(n) != "" and n.name not in values for n in walk(fill))
 
 
 def evaluate_scalar(expr: Node, values: Mapping[str, Scalar], extent: Callable[[str], int]) -> Scalar:

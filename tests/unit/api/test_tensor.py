@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from typing import Any
 
@@ -173,6 +174,37 @@ def test_to_scipy_shares_buffers() -> None:
     np.testing.assert_array_equal((matrix @ matrix.T).toarray(), D @ D.T)
     np.testing.assert_array_equal(A.asformat("dcsr").to_scipy().toarray(), D)
     np.testing.assert_array_equal(fs.to_scipy(A).toarray(), fs.to_dense(A))
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_every_nest_in_every_storage_order_by_name(rank: int) -> None:
+    full = np.where(np.arange(24) % 3 == 1, np.arange(24.0), 0.0).reshape((2, 3, 4)[:rank] if rank == 3 else (4, 6))
+    full = full[0] if rank == 1 else full
+    indices = ",".join("ijk"[:rank])
+    with config(backend="python"):
+        for levels in itertools.product(("Dense", "SparseList"), repeat=rank):
+            nest = "(".join((*levels, "Element")) + ")" * rank
+            for perm in itertools.permutations(range(rank)):
+                text = f"{nest}, perm={perm}"
+                stored = fs.asarray(full).asformat(text)
+                assert (stored.data.type.perm, [level.name for level in stored.data.type.levels]) == (perm, [*levels])
+                assert stored.asformat(stored.format) is stored
+                asked = fs.einsum(f"R[{indices}] = T[{indices}]", T=full, formats={"R": text})
+                assert asked.data.type == stored.data.type
+                np.testing.assert_array_equal(stored.to_numpy(), full)
+                np.testing.assert_array_equal(asked.to_numpy(), full)
+
+
+def test_storage_orders_that_are_refused() -> None:
+    assert A.asformat("dense, perm=(1, 0)").format == "Dense(Dense(Element)), perm=(1, 0)"
+    assert A.asformat("csc, perm=(1,0)").format == "csc"
+    for text in ("csf, perm=(0, 0)", "dense, perm=(0,)", "Dense(Dense), perm=(1, 2)"):
+        with pytest.raises(FormatError, match="perm must name each of the 2 axes once"):
+            A.asformat(text)
+    with pytest.raises(FormatError, match=r"csr has perm=\(0, 1\)"):
+        A.asformat("csr, perm=(1, 0)")
+    with pytest.raises(FormatError, match="found the format 'dense perm=1'"):
+        A.asformat("dense perm=1")
 
 
 def test_to_scipy_with_wide_indices_and_mixed_widths() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from finchsched.algebra.dtypes import BOOL, FLOAT32, FLOAT64, INT64, DType, Scalar
+from finchsched.algebra.dtypes import BOOL, ELEMENT_DTYPES, FLOAT32, FLOAT64, INT64, DType, Scalar
 from finchsched.algebra.operators import OPERATORS, apply, operator
 from finchsched.ast.facts import dtype, fields, fill, fold_call, fold_repeat, is_identity, scalar_dtype
 from finchsched.ast.format import TensorType
@@ -24,7 +24,7 @@ from finchsched.ast.logic import (
     Subquery,
     Table,
 )
-from finchsched.ast.node import Node
+from finchsched.ast.node import Node, walk
 from finchsched.ast.scalar import Call, Literal, Size, Value
 from finchsched.formats.levels import SparseList
 from finchsched.interpret.masked import evaluate_scalar
@@ -122,7 +122,13 @@ def test_fill(expr: LogicExpr, want: Node) -> None:
     assert fill(expr) == want
 
 
-@given(logic_exprs())
+def has_element_types(expr: Node) -> bool:
+    """Whether all types are those of elements: there are no casts to the types of index arrays."""
+    typed = [node for node in walk(expr) if isinstance(node, Literal | Value | TensorType)]
+    return all(node.dtype in ELEMENT_DTYPES for node in typed)
+
+
+@given(logic_exprs().filter(has_element_types))
 def test_facts_agree_with_each_other(expr: LogicExpr) -> None:
     found = fields(expr)
     assert len(set(found)) == len(found)

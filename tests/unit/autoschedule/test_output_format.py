@@ -73,6 +73,27 @@ def test_levels(made: QueryForm, want: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("made", "want"),
+    [
+        (form(PRODUCT, A="dsT", B="dsT"), ("ds", (1, 0))),
+        (form(PRODUCT, A="ssT", B="ssT"), ("ss", (1, 0))),
+        (form(PRODUCT, A="ds", B="dsT"), ("ds", (0, 1))),
+        (form(PRODUCT, A="dsT", B="ds"), ("ds", (0, 1))),
+        (form(PRODUCT, A="dsT", B="dd"), ("dd", (0, 1))),
+        (form(PRODUCT, A="ss", B="dsT"), ("ss", (0, 1))),
+        (form(PAIR.format(op="add"), A="sd", B="sd"), ("sd", (0, 1))),
+        (form(PAIR.format(op="add"), A="ssT", B="ds"), ("ss", (1, 0))),
+        (form(PAIR.format(op="add"), A="dsT", B="ds"), ("ds", (1, 0))),
+        (form(PAIR.format(op="add"), A="ds", B="ss"), ("ds", (0, 1))),
+    ],
+)
+def test_results_of_operands_in_different_orders_stay_sparse(
+    made: QueryForm, want: tuple[str, tuple[int, ...]]
+) -> None:
+    assert shape(made) == want
+
+
+@pytest.mark.parametrize(
     ("body", "formats", "want"),
     [
         ("[i, j] := Reorder(MapJoin(neg, A[i, j]), [i, j])", {"A": "dsT"}, ("ds", (1, 0))),

@@ -240,7 +240,7 @@ def test_a_fill_that_varies_with_a_coordinate_is_stored() -> None:
     assert got.values.tolist() == [0.0, 8.0, 2.0] and got.stored.all() and got.fill == 0.0
     declared = run(rhs, {"A": t}, fill_node=number(0.0))
     assert declared.stored.tolist() == [False, True, True]
-    constant = run(MapJoin(MUL, (rhs, number(0.0))), {"A": t}, fill_node=Value("index_i", FLOAT64, "finite"))
+    constant = run(MapJoin(MUL, (rhs, number(0.0))), {"A": t}, fill_node=Value("index_i", FLOAT64, "number"))
     assert constant.stored.tolist() == [False, True, False] and constant.fill == 0.0
 
 

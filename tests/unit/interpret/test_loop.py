@@ -380,7 +380,7 @@ def test_locals_of_scalar_expressions() -> None:
 
 def test_a_fill_that_varies_with_a_coordinate_is_stored() -> None:
     a = sparse([0.0, 7.0, 0.0])
-    out = made("r", 1, Value("index_i", FLOAT64, "finite"))
+    out = made("r", 1, Value("index_i", FLOAT64, "number"))
     got = run(
         out, Loop(I, Assign(Access(out, (I,)), None, call("add", read("A", a, I), call("to_float64", I)))), {"A": a}
     )

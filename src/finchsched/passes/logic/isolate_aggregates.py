@@ -20,7 +20,7 @@ from finchsched.ast.names import Names
 from finchsched.ast.node import walk
 from finchsched.ast.scalar import Size
 from finchsched.passes.logic.own_query import own_query, provisional_type
-from finchsched.passes.logic.query_root import Root, subexpressions, transform, with_core, with_fields
+from finchsched.passes.logic.query_root import Root, subexpressions, transform, with_core
 from finchsched.passes.logic.substitute_fields import substitute_fields
 from finchsched.rewrite.rule import RuleContext
 
@@ -33,7 +33,7 @@ def isolate_aggregates(plan: Plan, ctx: RuleContext) -> Plan:
     for query in plan.bodies:
         root = Root.of(query)
         core = root.core
-        if isinstance(core, Aggregate) and set(fields(with_fields(core))) == set(root.order):
+        if isinstance(core, Aggregate) and set(fields(core)) == set(root.order):
             core = core.replace(arg=_isolate(core.arg, plan, ctx.names, bodies))
         else:
             core = _isolate(core, plan, ctx.names, bodies)

@@ -19,7 +19,7 @@ from finchsched.ast.logic import LogicExpr, Plan, Query, Reformat, Relabel, Reor
 from finchsched.ast.names import Names
 from finchsched.ast.node import Node
 from finchsched.passes.logic.own_query import own_query
-from finchsched.passes.logic.query_root import transform, with_fields
+from finchsched.passes.logic.query_root import transform
 from finchsched.rewrite import Chain, PostWalk, RuleContext, rewrite, rule
 
 __all__ = ["isolate_reformats"]
@@ -63,7 +63,7 @@ def isolate_reformats(plan: Plan, ctx: RuleContext) -> Plan:
     """f(Reformat(T, x))  ->  S := Reformat(T, x);  f(S)"""
     bodies: list[Query] = []
     for query in plan.bodies:
-        rhs = rewrite(with_fields(query.rhs), _LIFT, ctx)
+        rhs = rewrite(query.rhs, _LIFT, ctx)
         if isinstance(rhs, Reformat):
             rhs = rhs.replace(arg=_isolate(rhs.arg, ctx.names, bodies))
         else:

@@ -38,7 +38,7 @@ from finchsched.passes.logic.propagate_copy_queries import propagate_copy_querie
 from finchsched.passes.logic.propagate_map_queries import propagate_map_queries
 from finchsched.passes.logic.propagate_transpose_queries import propagate_transpose_queries
 from finchsched.passes.logic.push_fields import push_fields
-from finchsched.passes.logic.query_root import subexpressions, with_fields
+from finchsched.passes.logic.query_root import subexpressions
 from finchsched.passes.logic.split_wide_unions import split_wide_unions
 from finchsched.rewrite.rule import RuleContext
 
@@ -82,7 +82,7 @@ def _is_normal(query: Query) -> bool:
     root = query.rhs.arg if isinstance(query.rhs, Reformat) else query.rhs
     if not isinstance(root, Reorder):
         return False
-    core, order = with_fields(root.arg), root.fields
+    core, order = root.arg, root.fields
     inside = core.arg if isinstance(core, Aggregate) else core
     if not all(_is_pointwise(node) for node in subexpressions(inside)):
         return False

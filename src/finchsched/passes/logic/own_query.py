@@ -1,13 +1,10 @@
 """Give an expression a query of its own."""
 
-from finchsched.ast.facts import dtype, fields, fill
+from finchsched.ast.facts import dtype, fill, one_fill
 from finchsched.ast.format import TensorType
-from finchsched.ast.logic import Alias, Coordinate, Field, LogicExpr, Query, Reformat, Reorder, Table
+from finchsched.ast.logic import Alias, Field, LogicExpr, Query, Reformat, Reorder, Table
 from finchsched.ast.names import Names
-from finchsched.ast.node import Node, walk
-from finchsched.ast.scalar import Literal, Value
 from finchsched.formats.levels import Dense
-from finchsched.passes.logic.query_root import subexpressions
 
 __all__ = ["own_query", "provisional_type"]
 
@@ -29,14 +26,7 @@ def own_query(expr: LogicExpr, order: tuple[Field, ...], names: Names) -> tuple[
 def provisional_type(expr: LogicExpr, rank: int) -> TensorType:
     """All-Dense, in the order of the fields, with the element type and the fill of `expr`.
 
-    A fill that differs from place to place (`A[i] + i`) is no scalar.  Zero stands for it: any fill is right, since
-    every entry that differs from the fill is stored.
+    A fill that differs from place to place is no scalar; zero stands for it.
     """
-    for node in reversed(subexpressions(expr)):
-        fields(node), dtype(node), fill(node)  # found from below, so that no question recurses far
-    found: Node = fill(expr)
     element = dtype(expr)
-    coordinates = {f"index_{n.field.name}" for n in subexpressions(expr) if isinstance(n, Coordinate)}
-    if any(isinstance(n, Value) and n.name in coordinates for n in walk(found)):
-        found = Literal(element.numpy.type(0).item(), element)
-    return TensorType((Dense(),) * rank, tuple(range(rank)), element, found)
+    return TensorType((Dense(),) * rank, tuple(range(rank)), element, one_fill(fill(expr), element))

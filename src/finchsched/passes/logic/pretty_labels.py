@@ -19,7 +19,7 @@ from finchsched.ast.facts import fields
 from finchsched.ast.logic import Coordinate, Field, Plan, Query, Table
 from finchsched.ast.node import Node, walk
 from finchsched.ast.scalar import Size
-from finchsched.passes.logic.query_root import subexpressions, with_fields
+from finchsched.passes.logic.query_root import subexpressions
 from finchsched.rewrite import PostWalk, RuleContext, rewrite, rule
 
 __all__ = ["pretty_labels"]
@@ -45,7 +45,7 @@ def _kept_names(plan: Plan) -> frozenset[str]:
 
 
 def _relabeled(query: Query, kept: frozenset[str], ctx: RuleContext) -> Query:
-    occurring = dict.fromkeys(fields(with_fields(query.rhs)))
+    occurring = dict.fromkeys(fields(query.rhs))
     occurring |= dict.fromkeys(node for node in walk(query) if isinstance(node, Field))
     letters = (name for name in _labels() if name not in kept)
     labels = {f: f if f.name in kept else Field(next(letters)) for f in occurring}

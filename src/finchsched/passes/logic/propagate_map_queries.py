@@ -35,7 +35,6 @@ from finchsched.passes.logic.query_root import (
     subexpressions,
     transform,
     with_core,
-    with_fields,
 )
 from finchsched.passes.logic.substitute_fields import substitute_fields
 from finchsched.rewrite import Chain, PostWalk, RuleContext, rewrite, rule
@@ -128,7 +127,7 @@ def _keeps_fields(before: LogicExpr, after: LogicExpr) -> bool:
         return node
 
     after = transform(after, check)
-    return not lost and set(fields(after)) == set(fields(with_fields(before)))
+    return not lost and set(fields(after)) == set(fields(before))
 
 
 def _substitute_producers(root: Root, producers: Mapping[str, Root], names: Names) -> LogicExpr:

@@ -18,7 +18,7 @@ from finchsched.ast.facts import fields
 from finchsched.ast.logic import Aggregate, LogicExpr, Plan, Query, Reformat, Reorder
 from finchsched.ast.names import Names
 from finchsched.passes.logic.own_query import own_query
-from finchsched.passes.logic.query_root import transform, with_fields
+from finchsched.passes.logic.query_root import transform
 from finchsched.passes.logic.substitute_fields import substitute_fields
 from finchsched.rewrite.rule import RuleContext
 
@@ -39,7 +39,7 @@ def push_fields(plan: Plan, ctx: RuleContext) -> Plan:
 
 
 def _push(expr: LogicExpr, names: Names, bodies: list[Query]) -> LogicExpr:
-    order = fields(with_fields(expr))
+    order = fields(expr)
     core = substitute_fields(expr, {f: f for f in order}, names, frozenset(order))
     return Reorder(_materialize_repetition(core, names, bodies), order)
 

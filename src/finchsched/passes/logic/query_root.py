@@ -34,7 +34,6 @@ __all__ = [
     "subexpressions",
     "transform",
     "with_core",
-    "with_fields",
     "with_operands",
 ]
 
@@ -55,7 +54,7 @@ class Root:
             reformat, expr = expr, expr.arg
         if isinstance(expr, Reorder):
             return Root(expr.arg, expr.fields, reformat)
-        return Root(expr, fields(with_fields(expr)), reformat)
+        return Root(expr, fields(expr), reformat)
 
 
 def with_core(query: Query, core: LogicExpr) -> Query:
@@ -97,11 +96,7 @@ def subexpressions(expr: LogicExpr) -> list[LogicExpr]:
 
 
 def transform(root: LogicExpr, change: Callable[[LogicExpr], LogicExpr]) -> LogicExpr:
-    """`change` applied to every subexpression, operands first, left to right, without recursion.
-
-    Facts `fields` of all that `change` is given and gives are found on the way, so that asking for them never
-    recurses far.
-    """
+    """`change` applied to every subexpression, operands first, left to right, without recursion."""
     results: list[LogicExpr] = []
     stack: list[tuple[LogicExpr, bool]] = [(root, False)]
     while stack:
@@ -113,10 +108,7 @@ def transform(root: LogicExpr, change: Callable[[LogicExpr], LogicExpr]) -> Logi
         start = len(results) - len(operands(node))
         built = with_operands(node, results[start:])
         del results[start:]
-        fields(built)
-        changed = change(built)
-        fields(changed)
-        results.append(changed)
+        results.append(change(built))
     return results[0]
 
 
@@ -131,13 +123,6 @@ def named_fields(expr: LogicExpr) -> tuple[Field, ...]:
             return found
         case _:
             return ()
-
-
-def with_fields(expr: LogicExpr) -> LogicExpr:
-    """`expr` itself, after its facts `fields` were found from below, so that no later question recurses far."""
-    for node in reversed(subexpressions(expr)):
-        fields(node)
-    return expr
 
 
 def count_uses(plan: Plan) -> Counter[str]:

@@ -67,7 +67,6 @@ class _Splitter:
             if isinstance(node, MapJoin):
                 node = self.narrowed(node, patterns)
             patterns[node] = self.pattern(node, patterns)
-            fill(node), dtype(node)  # found from below, so that no question recurses far
             return node
 
         root = Root.of(query)

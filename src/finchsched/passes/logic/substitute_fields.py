@@ -21,7 +21,7 @@ from finchsched.ast.logic import (
 from finchsched.ast.names import Names
 from finchsched.ast.scalar import Literal, Value, int_literal
 from finchsched.errors import RewriteError
-from finchsched.passes.logic.query_root import operands, subexpressions
+from finchsched.passes.logic.query_root import operands
 
 __all__ = ["substitute_fields"]
 
@@ -56,23 +56,21 @@ def substitute_fields(
     RewriteError for a Subquery or a Reformat, which must have queries of their own by then.
     """
     results: list[LogicExpr] = []
-    below = _fields_below(expr)
     stack: list[_Visit | _Build] = [_Visit(expr, indices, scope)]
     while stack:
         step = stack.pop()
         if isinstance(step, _Build):
             start = len(results) - len(operands(step.expr))
             built = _build(step, tuple(results[start:]))
-            fields(built)
             del results[start:]
             results.append(built)
         elif isinstance(step.expr, MapJoin):
             stack.append(_Build(step.expr))
             stack.extend(_Visit(arg, step.indices, step.scope) for arg in reversed(step.expr.args))
         elif isinstance(step.expr, Aggregate):
-            stack.extend(_enter_aggregate(step.expr, below[id(step.expr)], step, names))
+            stack.extend(_enter_aggregate(step.expr, step, names))
         elif isinstance(step.expr, Relabel | Reorder):
-            stack.append(_Visit(step.expr.arg, _inner(step.expr, below[id(step.expr)], step.indices), step.scope))
+            stack.append(_Visit(step.expr.arg, _inner(step.expr, step.indices), step.scope))
         else:
             results.append(_leaf(step.expr, step.indices))
     return results[0]
@@ -86,25 +84,16 @@ def _build(step: _Build, args: tuple[LogicExpr, ...]) -> LogicExpr:
             return Aggregate(op, init, args[0], step.over)
 
 
-def _fields_below(root: LogicExpr) -> dict[int, tuple[Field, ...]]:
-    """The fields of the argument of each Relabel, Reorder and Aggregate, by the id of that node."""
-    found: dict[int, tuple[Field, ...]] = {}
-    for node in reversed(subexpressions(root)):
-        if isinstance(node, Relabel | Reorder | Aggregate):
-            found[id(node)] = fields(node.arg)
-        fields(node)
-    return found
-
-
-def _inner(expr: Relabel | Reorder, inner: tuple[Field, ...], indices: _Indices) -> _Indices:
-    """The indices of the argument's fields, which are `inner`."""
+def _inner(expr: Relabel | Reorder, indices: _Indices) -> _Indices:
+    """The indices of the argument's fields."""
+    inner = fields(expr.arg)
     if isinstance(expr, Relabel):
         return {old: indices[new] for old, new in zip(inner, expr.fields, strict=True)}
     return {f: indices[f] if f in expr.fields else int_literal(0) for f in inner}
 
 
-def _enter_aggregate(expr: Aggregate, inner: tuple[Field, ...], step: _Visit, names: Names) -> tuple[_Build, _Visit]:
-    free = {f: step.indices[f] for f in inner if f not in expr.over}
+def _enter_aggregate(expr: Aggregate, step: _Visit, names: Names) -> tuple[_Build, _Visit]:
+    free = {f: step.indices[f] for f in fields(expr.arg) if f not in expr.over}
     taken = step.scope | {index for index in free.values() if isinstance(index, Field)}
     bound = {f: Field(names.fresh(f.name)) if f in taken else f for f in expr.over}
     over = tuple(bound.values())

@@ -13,7 +13,7 @@
                 C[i, j] = w[j]
 
 Needs: every query has a loop order, every alias its final type, every access is concordant.  The way a target is
-written follows from its type and the loop order (`choose_assembly`).  A producer fused by scope becomes a scalar
+written follows from its type and the loop order (`assembly_of`).  A producer fused by scope becomes a scalar
 defined in the innermost scope of its consumer, which needs no law.
 """
 
@@ -42,7 +42,7 @@ from finchsched.formats.levels import Dense, SparseByteMap, SparseList
 from finchsched.passes.loop.query_form import QueryForm, query_form, tensor_of
 from finchsched.passes.lower.pattern import pattern_source
 
-__all__ = ["assembly_of", "lower_query", "lower_to_loops"]
+__all__ = ["assembly_of", "loops_over", "lower_query", "lower_to_loops"]
 
 
 def lower_to_loops(plan: Plan) -> LoopProgram:
@@ -62,7 +62,7 @@ def lower_query(query: Query) -> Nest:
     index = tuple(Index(name) for name in form.index)
     if assembly == "workspace":
         return Nest(target, "append", _through_workspace(form, target, index, order))
-    body = _loops(order[: len(form.loops)], _innermost(form, Access(target, index), order))
+    body = loops_over(order[: len(form.loops)], _innermost(form, Access(target, index), order))
     if assembly == "append" and not form.drop_fill and _shares(body, target):
         assembly = "shared"
     return Nest(target, assembly, body)
@@ -102,7 +102,8 @@ def _is_rotation(form: QueryForm, type_: TensorType, storage: tuple[str, ...], o
     return shape and plain_copy and tuple(n for n in order if n != storage[0]) == storage[1:]
 
 
-def _loops(names: tuple[str, ...], body: Stmt) -> Stmt:
+def loops_over(names: tuple[str, ...], body: Stmt) -> Stmt:
+    """`body` inside loops over these indices, outermost first."""
     for name in reversed(names):
         body = Loop(Index(name), body)
     return body
@@ -117,7 +118,7 @@ def _innermost(form: QueryForm, target: Access, order: tuple[str, ...]) -> Stmt:
     for producer in form.producers:
         inner = tuple(name for name in order if name in producer.over)
         stmts.append(Define(producer.scalar, producer.init))
-        stmts.append(_loops(inner, Assign(producer.scalar, producer.op, producer.expr)))
+        stmts.append(loops_over(inner, Assign(producer.scalar, producer.op, producer.expr)))
     return Block((*stmts, assign)) if stmts else assign
 
 
@@ -131,6 +132,6 @@ def _through_workspace(form: QueryForm, target: Tensor, index: tuple[Index, ...]
     fill = Literal(identity(form.op, type_.dtype), type_.dtype)
     work = Tensor(f"{target.name}_w", TensorType((SparseByteMap(),), (0,), type_.dtype, fill))
     cell = Access(work, (Index(row),))
-    collect = _loops(order[len(prefix) : len(form.loops)], _innermost(form, cell, order))
+    collect = loops_over(order[len(prefix) : len(form.loops)], _innermost(form, cell, order))
     copy = Loop(Index(row), Assign(Access(target, index), None, cell))
-    return _loops(prefix, Block((Declare(work, fill), collect, Freeze(work), copy)))
+    return loops_over(prefix, Block((Declare(work, fill), collect, Freeze(work), copy)))

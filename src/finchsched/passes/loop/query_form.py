@@ -8,7 +8,7 @@ S[i, j] := Reorder(MapJoin(mul, A[i, j], Aggregate(add, 0, MapJoin(mul, X[i, k],
 from dataclasses import dataclass
 
 from finchsched.algebra.operators import Operator
-from finchsched.ast.format import TensorType, storage_order
+from finchsched.ast.format import TensorType
 from finchsched.ast.logic import (
     Aggregate,
     Alias,
@@ -27,7 +27,7 @@ from finchsched.ast.node import Node, walk
 from finchsched.ast.scalar import Call, Literal, Value
 from finchsched.errors import LoweringError
 
-__all__ = ["Producer", "QueryForm", "query_form", "storage_names", "tensor_of"]
+__all__ = ["Producer", "QueryForm", "query_form", "tensor_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +146,3 @@ def _leaf(expr: LogicExpr, stem: str, producers: list[Producer]) -> LoopExpr:
             return expr
         case _:
             raise LoweringError(f"{type(expr).__name__} inside a query that should be in normal form")
-
-
-def storage_names(access: Access) -> tuple[str, ...]:
-    """Index names of an access in storage order; "" for a constant coordinate."""
-    return tuple(i.name if isinstance(i, Index) else "" for i in storage_order(access.tensor.type, access.index))

@@ -1,7 +1,7 @@
 """Upper bounds on how many coordinates a nest appends to each level of its target, from the sizes of its operands."""
 
-from finchsched.ast.format import is_sparse, storage_order
-from finchsched.ast.loop import Access, Assign, Index, Nest
+from finchsched.ast.format import is_sparse
+from finchsched.ast.loop import Access, Assign, Index, Nest, storage_names
 from finchsched.ast.node import Node, walk
 from finchsched.ast.scalar import Call, fold_calls
 from finchsched.passes.lower.pattern import target_assign
@@ -23,7 +23,7 @@ def room_bound(nest: Nest, simplifier: Simplifier, level: int) -> Bound | None:
         return None
     assign = target_assign(nest)
     assert isinstance(assign.target, Access)
-    wanted = tuple(i.name for i in storage_order(type_, assign.target.index)[: level + 1] if isinstance(i, Index))
+    wanted = tuple(filter(None, storage_names(assign.target)[: level + 1]))
     full = Product(tuple(Extent(name) for name in wanted))
     source = _source(nest, assign)
     nothing: dict[Node, Node] = {
@@ -58,7 +58,7 @@ def _entries(expr: Node, wanted: tuple[str, ...], simplifier: Simplifier, full: 
 
 
 def _of_access(access: Access, wanted: tuple[str, ...], full: Bound) -> Bound:
-    names = [i.name if isinstance(i, Index) else "" for i in storage_order(access.tensor.type, access.index)]
+    names = storage_names(access)
     inside = [n for n, name in enumerate(names) if name in wanted]
     if not inside or not is_sparse(access.tensor.type):
         return full

@@ -8,7 +8,7 @@ from finchsched.algebra.operators import Operator, result_type
 from finchsched.ast.kernel import Apply, Const, KernelExpr, Var, dtype_of
 from finchsched.ast.loop import Access, Index, Scalar
 from finchsched.ast.node import Node
-from finchsched.ast.scalar import Call, Literal, Size, Value, fold_calls
+from finchsched.ast.scalar import Call, Literal, Size, Value, coordinate_name, fold_calls
 from finchsched.errors import LoweringError
 from finchsched.passes.lower.kernel_terms import cast, index_as_value
 from finchsched.passes.lower.parameters import Parameters
@@ -41,8 +41,8 @@ def _leaf(expr: Node, scope: Scope, parameters: Parameters) -> KernelExpr | None
     match expr:
         case Literal(value, dtype):
             return Const(value, dtype)
-        case Value(name, dtype, _):
-            return _value(name, expr, scope.coords, parameters)
+        case Value():
+            return _value(expr, scope.coords, parameters)
         case Size(index):
             return index_as_value(parameters.extent(index))
         case Index(name):
@@ -61,10 +61,9 @@ def _leaf(expr: Node, scope: Scope, parameters: Parameters) -> KernelExpr | None
             raise LoweringError(f"{type(expr).__name__} is not an expression of Loop IR")
 
 
-def _value(name: str, value: Value, coords: Mapping[str, KernelExpr], parameters: Parameters) -> KernelExpr:
-    if name.startswith("index_"):
-        return index_as_value(coords[name.removeprefix("index_")])
-    return parameters.value(name, value.dtype)
+def _value(value: Value, coords: Mapping[str, KernelExpr], parameters: Parameters) -> KernelExpr:
+    index = coordinate_name(value)
+    return index_as_value(coords[index]) if index else parameters.value(value.name, value.dtype)
 
 
 def _call(op: Operator, args: list[KernelExpr]) -> KernelExpr:

@@ -4,9 +4,8 @@ it.
 
 from finchsched.ast.format import is_sparse, storage_order
 from finchsched.ast.loop import Access, Assign, Block, Index, Loop, Stmt
-from finchsched.ast.node import Node, walk
 from finchsched.formats.levels import SparseList
-from finchsched.passes.lower.structural import Simplifier, Structural, is_empty
+from finchsched.passes.lower.structural import Simplifier, Structural, accesses, is_empty, uses_coordinate
 from finchsched.passes.lower.targets import DenseTarget, ScatterTarget, SharedTarget, Target
 
 __all__ = ["flat_plan"]
@@ -24,7 +23,7 @@ def flat_plan(stmt: Loop, target: Target, simplifier: Simplifier) -> tuple[Acces
     assigns = body.body if isinstance(body, Block) else (body,)
     if not all(isinstance(s, Assign) for s in assigns):
         return None
-    read = {n for s in assigns if isinstance(s, Assign) for n in walk(s.rhs) if isinstance(n, Access)}
+    read = {n for s in assigns if isinstance(s, Assign) for n in accesses(s.rhs)}
     if len(read) != 1:
         return None
     access = read.pop()
@@ -34,7 +33,7 @@ def flat_plan(stmt: Loop, target: Target, simplifier: Simplifier) -> tuple[Acces
     vanishes = is_empty(simplifier.stmt(body, {access: Structural(access.tensor.type.fill)}))
     if not vanishes and is_sparse(access.tensor.type):
         return None
-    if any(_mentions_index(s.rhs) for s in assigns if isinstance(s, Assign)):
+    if any(uses_coordinate(s.rhs) for s in assigns if isinstance(s, Assign)):
         return None
     last = _needed_column(target, access, loops)
     return None if last is None else (access, body, last)
@@ -46,17 +45,6 @@ def _perfect_nest(stmt: Stmt) -> tuple[list[str], Stmt]:
         loops.append(stmt.index.name)
         stmt = stmt.body
     return loops, stmt
-
-
-def _mentions_index(expr: Node) -> bool:
-    stack = [expr]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, Index):
-            return True
-        if not isinstance(node, Access):
-            stack.extend(a for a in getattr(node, "args", ()) if isinstance(a, Node))
-    return False
 
 
 def _needed_column(target: Target, access: Access, loops: list[str]) -> str | None:

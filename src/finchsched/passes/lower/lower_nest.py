@@ -14,7 +14,7 @@ al., "Looplets" (2023).
 from collections.abc import Iterator
 
 from finchsched.algebra.dtypes import INT64, UINT64
-from finchsched.algebra.operators import Operator, identity, operator, result_type
+from finchsched.algebra.operators import identity, operator, result_type
 from finchsched.ast.format import storage_order
 from finchsched.ast.kernel import (
     HI,
@@ -31,7 +31,6 @@ from finchsched.ast.kernel import (
     Load,
     Seq,
     Set,
-    SortRange,
     Store,
     Var,
 )
@@ -62,11 +61,11 @@ from finchsched.passes.lower.bounds import is_linear, room_bound
 from finchsched.passes.lower.coiterate import Leaves, Region, lower_region
 from finchsched.passes.lower.expressions import Coords, Env, Scope, lower_expr
 from finchsched.passes.lower.flat import flat_plan
-from finchsched.passes.lower.kernel_terms import advance, binary, cast, equal, less, when
+from finchsched.passes.lower.kernel_terms import binary, cast, when
 from finchsched.passes.lower.license import licensed
 from finchsched.passes.lower.masks import mask_of, mask_phases
 from finchsched.passes.lower.parameters import Parameters
-from finchsched.passes.lower.pattern import pattern_source, scalar_fills, target_assign
+from finchsched.passes.lower.pattern import pattern_source, scalar_fills, target_assign, workspaces
 from finchsched.passes.lower.runs import collapse_run
 from finchsched.passes.lower.signature import BufferParam, LoweredNest
 from finchsched.passes.lower.structural import Simplifier, Structural, accesses, expr_dtype, invariant_calls, is_empty
@@ -79,13 +78,10 @@ from finchsched.passes.lower.targets import (
     SharedTarget,
     make_target,
 )
+from finchsched.passes.lower.workspace import insert, sort_touched
 from finchsched.rewrite import PreWalk, rewrite
 
 __all__ = ["lower_nest"]
-
-DENSELY = 32
-"""A row of which more than one coordinate in so many is touched is scanned: sorting one costs about as much as reading
-so many bytes."""
 
 
 def lower_nest(nest: Nest, name: str, *, reassociate: str) -> LoweredNest:
@@ -101,7 +97,7 @@ class _NestLowering:
     def __init__(self, nest: Nest, name: str, reassociate: str) -> None:
         self.nest = nest
         self.name = name
-        self.license = reassociate
+        self.reassociate = reassociate
         assign = target_assign(nest)
         assert isinstance(assign.target, Access)
         self.op = assign.op
@@ -109,7 +105,7 @@ class _NestLowering:
         self.simplifier = Simplifier(nest.target.type.fill, scalar_fills(nest.body))
         self.target = make_target(assign.target, nest.assembly, assign.op, self.names)
         self.written = {s.target for s in walk(nest.body) if isinstance(s, Assign) and isinstance(s.target, Access)}
-        self.workspaces = {s.tensor for s in walk(nest.body) if isinstance(s, Declare)}
+        self.workspaces = set(workspaces(nest))
         self.frozen: set[Tensor] = set()
         self.parameters = Parameters()
         self.outer = ""
@@ -139,7 +135,7 @@ class _NestLowering:
             self.parameters.variables,
             tuple(buffer for _, buffer in buffers),
             seq,
-            licensed(self.nest, self.license),
+            licensed(self.nest, self.reassociate),
         )
         return LoweredNest(
             self.nest,
@@ -202,30 +198,10 @@ class _NestLowering:
                 self.frozen.discard(tensor)
                 return [Set(workspace_count(tensor.name), ZERO)]
             case Freeze(tensor):
-                return self._freeze(tensor)
+                self.frozen.add(tensor)
+                return sort_touched(tensor, self.parameters.extent(self.target.index[-1]), self.names)
             case _:
                 raise LoweringError(f"{type(stmt).__name__} cannot be lowered")
-
-    def _freeze(self, tensor: Tensor) -> list[KernelStmt]:
-        """Sort the touched coordinates of a workspace, or list them anew where the row is densely touched."""
-        self.frozen.add(tensor)
-        tbl, crd, scratch = (
-            level_buffer(tensor.name, tensor.type, 0, role, writable=True) for role in ("tbl", "crd", "tmp")
-        )
-        count = workspace_count(tensor.name)
-        extent = self.parameters.extent(self.target.index[-1])
-        here = Var(self.names.fresh("c"), UINT64)
-        scan: list[KernelStmt] = [
-            Set(count, ZERO),
-            KernelFor(
-                here,
-                ZERO,
-                extent,
-                Seq((Store(crd, count, cast(here, crd.dtype)), Set(count, plus(count, cast(Load(tbl, here), UINT64))))),
-            ),
-        ]
-        densely = less(extent, binary("mul", count, Const(DENSELY, UINT64)))
-        return when(densely, scan, [SortRange(crd, ZERO, count, scratch)])
 
     @property
     def _counting(self) -> bool:
@@ -247,25 +223,11 @@ class _NestLowering:
         cursor = env[stmt.target]
         assert isinstance(cursor, Cursor)
         if stmt.target.tensor in self.workspaces:
-            return self._insert(stmt.target.tensor, stmt.op, value, cursor.position)
+            return insert(stmt.target.tensor, stmt.op, value, cursor.position)
         return self.target.assign(stmt.op, value, cursor.position)
 
     def _expr(self, expr: Node, env: Env, coords: Coords) -> KernelExpr:
         return lower_expr(expr, Scope(env, coords), self.parameters)
-
-    def _insert(self, tensor: Tensor, op: Operator | None, value: KernelExpr, at: KernelExpr) -> list[KernelStmt]:
-        """Add to a workspace: the first touch of a coordinate lists it."""
-        tbl, crd = (level_buffer(tensor.name, tensor.type, 0, role, writable=True) for role in ("tbl", "crd"))
-        values = value_buffer(tensor.name, tensor.type, writable=True)
-        count = workspace_count(tensor.name)
-        fresh: list[KernelStmt] = [
-            Store(tbl, at, Const(1, tbl.dtype)),
-            Store(crd, count, cast(at, crd.dtype)),
-            advance(count),
-            Store(values, at, value),
-        ]
-        again = value if op is None else binary(op.name, Load(values, at), value)
-        return when(equal(Load(tbl, at), Const(0, tbl.dtype)), fresh, [Store(values, at, again)])
 
     # -- loops ------------------------------------------------------------------------------------------------------
 
@@ -341,8 +303,7 @@ class _NestLowering:
         env = dict(env)
         for key, leaf in leaves.items():
             if isinstance(leaf, Child) and isinstance(key, Access):
-                known = env.get(key, Cursor(0, ZERO))
-                assert isinstance(known, Cursor)
+                known = _cursor(key, env)
                 env[key] = Cursor(known.level + 1, leaf.position, known.entered)
         body = self.body_given(region.body, leaves)
         if is_empty(body):
@@ -376,8 +337,7 @@ class _NestLowering:
         self._mirror_model(env)
         for access in dict.fromkeys(accesses(body)):
             while (coordinate := self._next_known(access, env, coords)) is not None:
-                cursor = env.get(access, Cursor(0, ZERO))
-                assert isinstance(cursor, Cursor)
+                cursor = _cursor(access, env)
                 looplet = self._locate(access, cursor, coordinate)
                 if isinstance(looplet, Run) and isinstance(looplet.body, Child):
                     env[access] = Cursor(cursor.level + 1, looplet.body.position, cursor.entered)
@@ -395,10 +355,9 @@ class _NestLowering:
     def _mirror_model(self, env: Env) -> None:
         if isinstance(self.target, SharedTarget) and self.target.model is not None:
             model = env.get(self.target.model)
-            own = env.get(self.target.access, Cursor(0, ZERO))
-            assert isinstance(own, Cursor)
             if isinstance(model, Cursor):
-                env[self.target.access] = Cursor(model.level, model.position, own.entered)
+                entered = _cursor(self.target.access, env).entered
+                env[self.target.access] = Cursor(model.level, model.position, entered)
 
     def _next_known(self, access: Access, env: Env, coords: Coords) -> KernelExpr | None:
         """The coordinate of the access's next level, if it is known without a loop."""
@@ -470,8 +429,7 @@ class _NestLowering:
         access = self.target.access
         if isinstance(self.target, ScatterTarget) or access not in set(accesses(body)):
             return [], []
-        cursor = env.get(access, Cursor(0, ZERO))
-        assert isinstance(cursor, Cursor)
+        cursor = _cursor(access, env)
         opening: list[KernelStmt] = []
         closing: list[KernelStmt] = []
         storage = self.target.index
@@ -561,6 +519,13 @@ class _LoopScope:
 
     def before_appends(self, region: Region, steppers: list[Stepper]) -> list[KernelStmt]:
         return self._lowering.before_appends(region, steppers)
+
+
+def _cursor(access: Access, env: Env) -> Cursor:
+    """How far an access is resolved whose value has not been loaded."""
+    found = env.get(access, Cursor(0, ZERO))
+    assert isinstance(found, Cursor)
+    return found
 
 
 def _taken(nest: Nest) -> Iterator[str]:

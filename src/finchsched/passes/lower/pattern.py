@@ -3,11 +3,11 @@
 from itertools import combinations
 
 from finchsched.ast.format import is_sparse, storage_order
-from finchsched.ast.loop import Access, Assign, Define, Index, Loop, Nest, Stmt, Tensor
+from finchsched.ast.loop import Access, Assign, Block, Declare, Define, If, Index, Loop, Nest, Stmt, Tensor
 from finchsched.ast.node import Node, walk
-from finchsched.passes.lower.structural import Simplifier, Structural, is_empty
+from finchsched.passes.lower.structural import Simplifier, Structural, accesses, is_empty, uses_coordinate
 
-__all__ = ["loops_to", "pattern_source", "scalar_fills", "target_assign"]
+__all__ = ["pattern_source", "scalar_fills", "target_assign", "workspaces"]
 
 
 def target_assign(nest: Nest) -> Assign:
@@ -18,17 +18,22 @@ def target_assign(nest: Nest) -> Assign:
     raise ValueError(f"nest {nest.target.name} never assigns its target")
 
 
+def workspaces(nest: Nest) -> tuple[Tensor, ...]:
+    """The tensors that a nest declares for itself, in order."""
+    return tuple(n.tensor for n in walk(nest.body) if isinstance(n, Declare))
+
+
 def scalar_fills(body: Stmt) -> dict[str, Node]:
     """The fill of each local scalar: what it holds if nothing is ever added to it."""
     return {n.scalar.name: n.init for n in walk(body) if isinstance(n, Define)}
 
 
-def loops_to(body: Stmt, assign: Assign) -> tuple[str, ...]:
+def _loops_to(body: Stmt, assign: Assign) -> tuple[str, ...]:
     """Names of the loops around an assignment, outermost first."""
-    stack: list[tuple[Node, tuple[str, ...]]] = [(body, ())]
+    stack: list[tuple[Stmt, tuple[str, ...]]] = [(body, ())]
     while stack:
         node, around = stack.pop()
-        if node is assign or node == assign:
+        if node == assign:
             return around
         inner = (*around, node.index.name) if isinstance(node, Loop) else around
         for child in _statements(node):
@@ -36,9 +41,15 @@ def loops_to(body: Stmt, assign: Assign) -> tuple[str, ...]:
     raise ValueError("the assignment is not in this body")
 
 
-def _statements(node: Node) -> list[Node]:
-    body = getattr(node, "body", ())
-    return list(body) if isinstance(body, tuple) else [body]
+def _statements(stmt: Stmt) -> tuple[Stmt, ...]:
+    """The statements directly inside one."""
+    match stmt:
+        case Block(body):
+            return body
+        case Loop(_, body) | If(_, body):
+            return (body,)
+        case _:
+            return ()
 
 
 def pattern_source(body: Stmt, target: Tensor) -> Access | None:
@@ -50,13 +61,13 @@ def pattern_source(body: Stmt, target: Tensor) -> Access | None:
     assign = target_assign(Nest(target, "dense", body))
     assert isinstance(assign.target, Access)
     order = storage_order(target.type, assign.target.index)
-    loops = loops_to(body, assign)
+    loops = _loops_to(body, assign)
     if loops[: len(order)] != tuple(i.name for i in order if isinstance(i, Index)) or not order:
         return None
-    if any(isinstance(n, Index) for n in _outside_accesses(assign.rhs)):
+    if uses_coordinate(assign.rhs):
         return None
     simplifier = Simplifier(target.type.fill, scalar_fills(body))
-    sparse = [a for a in dict.fromkeys(_accesses(assign.rhs)) if is_sparse(a.tensor.type)]
+    sparse = [a for a in dict.fromkeys(accesses(assign.rhs)) if is_sparse(a.tensor.type)]
     vanishing = [a for a in sparse if _vanishes(simplifier, assign, (a,))]
     if len(vanishing) != 1:
         return None
@@ -71,20 +82,3 @@ def pattern_source(body: Stmt, target: Tensor) -> Access | None:
 def _vanishes(simplifier: Simplifier, assign: Assign, structural: tuple[Access, ...]) -> bool:
     """Whether the assignment does nothing where these operands are structural."""
     return is_empty(simplifier.stmt(assign, {a: Structural(a.tensor.type.fill) for a in structural}))
-
-
-def _accesses(expr: Node) -> list[Access]:
-    return [n for n in walk(expr) if isinstance(n, Access)]
-
-
-def _outside_accesses(expr: Node) -> list[Node]:
-    """Nodes of an expression that are not inside an access."""
-    out: list[Node] = []
-    stack = [expr]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, Access):
-            continue
-        out.append(node)
-        stack.extend(a for a in getattr(node, "args", ()) if isinstance(a, Node))
-    return out

@@ -15,7 +15,7 @@ from finchsched.passes.lower.coiterate import Region
 from finchsched.passes.lower.kernel_terms import binary, cast, equal, less, when
 from finchsched.passes.lower.structural import uses_index
 
-__all__ = ["collapse_run", "target_dtype"]
+__all__ = ["collapse_run"]
 
 Evaluate = Callable[[Node], KernelExpr]
 Write = Callable[[Assign, KernelExpr], list[KernelStmt]]
@@ -38,7 +38,7 @@ def collapse_run(region: Region, names: Names, evaluate: Evaluate, write: Write)
     return out
 
 
-def target_dtype(target: Access | Scalar) -> DType:
+def _target_dtype(target: Access | Scalar) -> DType:
     """The element type of what an assignment writes."""
     return target.dtype if isinstance(target, Scalar) else target.tensor.type.dtype
 
@@ -49,7 +49,7 @@ def _is_invariant(stmt: Assign) -> bool:
 
 
 def _repeat(stmt: Assign, count: KernelExpr, names: Names, evaluate: Evaluate, write: Write) -> list[KernelStmt] | None:
-    op, dtype = stmt.op, target_dtype(stmt.target)
+    op, dtype = stmt.op, _target_dtype(stmt.target)
     value = evaluate(stmt.rhs)
     if op is None or op.idempotent or (op.name in ("add", "mul") and dtype.is_bool):
         return write(stmt, value)
@@ -62,7 +62,7 @@ def _repeat(stmt: Assign, count: KernelExpr, names: Names, evaluate: Evaluate, w
 
 
 def _by_doubling(stmt: Assign, value: KernelExpr, count: KernelExpr, names: Names, write: Write) -> list[KernelStmt]:
-    dtype = target_dtype(stmt.target)
+    dtype = _target_dtype(stmt.target)
     left = Var(names.fresh("left"), UINT64)
     power = Var(names.fresh("power"), dtype)
     total = Var(names.fresh("total"), dtype)

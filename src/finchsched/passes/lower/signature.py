@@ -9,7 +9,22 @@ from finchsched.ast.kernel import Kernel
 from finchsched.ast.loop import Nest
 from finchsched.ast.node import Node
 
-__all__ = ["Bound", "BufferParam", "Entries", "Extent", "Least", "LoweredNest", "Product", "ScalarParam", "Total"]
+__all__ = [
+    "GROW",
+    "Bound",
+    "BufferParam",
+    "Entries",
+    "Extent",
+    "Least",
+    "LoweredNest",
+    "Product",
+    "ScalarParam",
+    "Total",
+]
+
+GROW = 1
+"""Status code of a kernel that ran out of room: status[1] is the outermost coordinate to resume at, status[2 + level]
+what has been written before it, and status[2 + rank + level] the room it needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +91,7 @@ class LoweredNest:
     """A nest as a kernel.
 
     rooms: for each level of the target, an upper bound of its coordinates (None for a dense level), exact enough to
-    allocate. resumable: the kernel may return GROW; then more room is given and it goes on.  covered: every value is
+    allocate.  resumable: the kernel may return GROW; then more room is given and it goes on.  covered: every value is
     written, so the buffer need not be filled first.  gaps: `pos` must be filled forward after the kernel.  outer:
     index of the outermost loop, "" if there is none.  initial: what a dense target is filled with first.
     """

@@ -13,7 +13,7 @@ from finchsched.algebra.operators import absorbs, result_type, same_scalar
 from finchsched.ast.facts import fold_call, is_identity, scalar_dtype
 from finchsched.ast.loop import Access, Assign, Block, Declare, Define, Freeze, If, Index, Loop, LoopExpr, Scalar, Stmt
 from finchsched.ast.node import Node, children, derive, walk
-from finchsched.ast.scalar import Call, Literal, Size, Value, fold_calls
+from finchsched.ast.scalar import Call, Literal, Size, Value, coordinate_name, coordinate_value, fold_calls
 
 __all__ = [
     "EMPTY",
@@ -22,9 +22,9 @@ __all__ = [
     "accesses",
     "carries_tensor",
     "expr_dtype",
-    "index_value",
     "invariant_calls",
     "is_empty",
+    "uses_coordinate",
     "uses_index",
 ]
 
@@ -41,11 +41,6 @@ class Structural(Node):
 _EXPRESSIONS = Access | Call | Index | Literal | Scalar | Size | Structural | Value
 
 
-def index_value(name: str) -> Value:
-    """An index as a scalar inside a fill: finite, otherwise unknown."""
-    return Value(f"index_{name}", INT64, "number")
-
-
 def is_empty(stmt: Node) -> bool:
     """Whether a statement has no effect."""
     return isinstance(stmt, Block) and not stmt.body
@@ -58,8 +53,20 @@ def accesses(node: Node) -> Iterator[Access]:
 
 def uses_index(node: Node, name: str) -> bool:
     """Whether a node mentions an index, as a coordinate or inside a fill."""
-    wanted = index_value(name)
+    wanted = coordinate_value(name)
     return any((isinstance(n, Index) and n.name == name) or n == wanted for n in walk(node))
+
+
+def uses_coordinate(expr: Node) -> bool:
+    """Whether an expression uses the coordinate of some index as a value; indices of accesses do not count."""
+    stack = [expr]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Index):
+            return True
+        if isinstance(node, Call):
+            stack.extend(node.args)
+    return False
 
 
 def expr_dtype(expr: Node) -> DType:
@@ -183,7 +190,7 @@ class Simplifier:
             case Structural(value):
                 return value
             case Index(name):
-                return index_value(name)
+                return coordinate_value(name)
             case Call():
                 return self.fills.get(expr)
             case _:
@@ -222,7 +229,7 @@ def _scalar_leaf(arg: Node) -> Node | None:
         case Structural(value):
             return value
         case Index(name):
-            return index_value(name)
+            return coordinate_value(name)
         case Call():
             return None
         case _:
@@ -282,10 +289,8 @@ def _index_named(node: Node) -> str:
     match node:
         case Index(name):
             return name
-        case Value(name, _, _) if name.startswith("index_"):
-            return name.removeprefix("index_")
         case _:
-            return ""
+            return coordinate_name(node)
 
 
 def _drop_dead_scalars(stmt: Stmt) -> Stmt:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 
 from finchsched.algebra.dtypes import BOOL, INT64, UINT64
 from finchsched.algebra.operators import Operator, identity
-from finchsched.ast.format import last_sparse_level, storage_order
 from finchsched.ast.kernel import (
     ONE,
     STATUS,
@@ -28,19 +27,16 @@ from finchsched.ast.kernel import (
     Var,
     position,
 )
-from finchsched.ast.loop import Access, Tensor
+from finchsched.ast.loop import Access, Tensor, storage_names
 from finchsched.ast.looplet import Child, Lookup, Looplet
 from finchsched.ast.names import Names
 from finchsched.formats.buffers import level_buffer, value_buffer
 from finchsched.formats.levels import Dense
 from finchsched.formats.unfurl import HOLE, plus, times
 from finchsched.passes.lower.kernel_terms import advance, binary, cast, less, when
+from finchsched.passes.lower.signature import GROW
 
 __all__ = ["AppendTarget", "Cursor", "DenseTarget", "Point", "ScatterTarget", "SharedTarget", "Target", "make_target"]
-
-GROW = 1
-"""Status code of a kernel that ran out of room: status[1] is the outermost coordinate to resume at, status[2 + level]
-what has been written before it, and status[2 + rank + level] the room it needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +57,7 @@ class Point:
 
     coordinate: of the level entered.  reduced: the assignment lies inside further loops.  single: every loop so far
     is over an index of the target, so each element is reached once.  covering: every coordinate so far is reached.
+    extents: of the indices of the levels below, by name.
     """
 
     coordinate: KernelExpr
@@ -75,7 +72,11 @@ Around = tuple[list[KernelStmt], list[KernelStmt]]
 
 @dataclass(slots=True)
 class Target:
-    """Common parts of all strategies: where the values go, and a register for the element that is being reduced."""
+    """Common parts of all strategies: where the values go, and a register for the element that is being reduced.
+
+    covered, gaps: as in LoweredNest.  accumulator: the register, while there is one.  once: each element is reached
+    once, so that it is stored without being read.
+    """
 
     access: Access
     op: Operator | None
@@ -97,8 +98,8 @@ class Target:
 
     @property
     def index(self) -> tuple[str, ...]:
-        """Index names in storage order."""
-        return tuple(getattr(i, "name", "") for i in storage_order(self.tensor.type, self.access.index))
+        """Index names in storage order; "" for a constant coordinate."""
+        return storage_names(self.access)
 
     @property
     def values(self) -> Buffer:
@@ -185,15 +186,17 @@ class SharedTarget(Target):
 class AppendTarget(Target):
     """Coordinates come in storage order; sparse levels append, and commit a coordinate only if its child is not empty.
 
-    With `resumable`, room is checked once per fiber, and a kernel that runs out of it returns GROW.  `fill` gives the
-    target's fill as a kernel expression.
+    resumable: room is checked once per fiber, and a kernel that runs out of it returns GROW.  fill: gives the target's
+    fill as a kernel expression.  dirty: whether anything was written at the current coordinate.  saved: the counts of
+    the sparse levels at the start of the current outermost iteration.  leaf_point: where the innermost level was
+    entered, if it is sparse.
     """
 
     resumable: bool = False
     fill: Callable[[], KernelExpr] = lambda: ZERO
-    outermost: str = ""
     dirty: Var | None = None
     saved: dict[int, Var] = field(default_factory=dict)
+    leaf_point: Point | None = field(default=None, repr=False)
 
     def _sparse(self, level: int) -> bool:
         return level < self.rank and not isinstance(self.tensor.type.levels[level], Dense)
@@ -279,7 +282,7 @@ class AppendTarget(Target):
         return [Set(register, Load(self.values, child))], [Store(self.values, child, register)]
 
     def _enter_leaf(self, level: int, point: Point) -> Around:
-        self._leaf_point = point
+        self.leaf_point = point
         if not point.reduced or self.op is None:
             self.accumulator, self.dirty = None, None
             return [], []
@@ -310,10 +313,9 @@ class AppendTarget(Target):
         last = self.rank - 1
         if self.accumulator is None and self._sparse(last):
             write: list[KernelStmt] = [Store(self.values, self.count(last), value)]
-            return write + self._commit(last, self._leaf_point)
+            assert self.leaf_point is not None
+            return write + self._commit(last, self.leaf_point)
         return Target.assign(self, op, value, child) + self._mark()
-
-    _leaf_point: Point = field(default=Point(ZERO, False, True, True, {}), repr=False)
 
 
 @dataclass(slots=True)
@@ -422,8 +424,3 @@ def make_target(access: Access, assembly: str, op: Operator | None, names: Names
             return SharedTarget(access, op, names)
         case _:
             return ScatterTarget(access, op, names)
-
-
-def sparse_leaf(target: Target) -> bool:
-    """Whether values sit directly below a sparse level."""
-    return last_sparse_level(target.tensor.type) == target.rank - 1
