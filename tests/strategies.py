@@ -1,7 +1,6 @@
 """Random einsum programs with operands in random formats, from hypothesis or from a seed."""
 
 import random
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -302,19 +301,6 @@ class _Author:
                 return f"{one} {operator} {self.pick(used)} {self.pick('+-')} {self.pick((1, 2))}"
             case _:
                 return f"{one} {operator} {self.pick(used)}"
-
-
-def mixes_absorbers(program: Program) -> bool:
-    """Whether unstored entries may meet whose values, one of them infinite or NaN, do not keep each other.
-
-    There an absorbing fill is not the value of both together: 0 * inf is NaN, and so is inf + (0 - inf).
-    """
-    values = [operand.fill for operand in program.operands.values()]
-    if len(values) > 1:
-        values += program.scalars.values()
-    different = len({repr(float(abs(value) if value == 0 else value)) for value in values}) > 1
-    several = len(re.findall(r"[-+*]|min\(|max\(", program.text.partition("=")[2])) > 1
-    return not all(np.isfinite(value) for value in values) and (different or several)
 
 
 def random_program(choices: Choices) -> Program:

@@ -4,8 +4,7 @@
 
 Every case has a seed of its own, `<seed>:<number>`, so a failing one is made again by `--only <number>`.
 `--thorough` also runs the interpreters of all IRs.  Each failing program is made smaller and printed as text that
-`from strategies import *; from everywhere import *` can run; at the end stands "N passed, M failed".  Programs whose
-fills mix absorbers (`strategies.mixes_absorbers`) are left out, unless `--mixed`.
+`from strategies import *; from everywhere import *` can run; at the end stands "N passed, M failed".
 """
 
 import argparse
@@ -20,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 from everywhere import check_backend, check_everywhere
 from reduce_program import reduce_program
-from strategies import Program, Seeded, mixes_absorbers, random_program
+from strategies import Program, Seeded, random_program
 
 
 def problem_of(program: Program, thorough: bool) -> str | None:
@@ -52,7 +51,6 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", type=int, help="number of the one case to run")
     parser.add_argument("--thorough", action="store_true", help="the interpreters too")
-    parser.add_argument("--mixed", action="store_true", help="programs whose fills mix absorbers too")
     parser.add_argument("--keep", type=int, default=20, help="how many failures to print")
     options = parser.parse_args()
     numbers = range(options.cases) if options.only is None else (options.only,)
@@ -61,8 +59,6 @@ def main() -> int:
         os.environ["FINCHSCHED_CACHE_DIR"] = folder
         for number in numbers:
             program = random_program(Seeded(f"{options.seed}:{number}"))
-            if mixes_absorbers(program) and not options.mixed:
-                continue
             problem = problem_of(program, options.thorough)
             passed, failed = passed + (problem is None), failed + (problem is not None)
             if problem is not None and failed <= options.keep:

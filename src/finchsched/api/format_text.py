@@ -32,6 +32,8 @@ def parse_format(text: str, rank: int, *, narrow: bool) -> tuple[tuple[Level, ..
 
     Raises FormatError naming the known formats, or the rank that a format needs.
     """
+    if not isinstance(text, str):
+        raise FormatError(f'a format is named by a text such as "csr"; found {text!r}')
     index = INT32 if narrow else INT64
     sparse = SparseList(index, index)
     found = _PERM.fullmatch(text)

@@ -3,6 +3,8 @@
 A fill is a scalar expression (Literal, Value, Call, Size) that is folded as far as the classes of its values allow.
 """
 
+import math
+
 from finchsched.algebra.dtypes import INT64, DType, Scalar, cast_scalar
 from finchsched.algebra.operators import Operator, absorbs, apply, fold, identity, operator, result_type, same_scalar
 from finchsched.ast.logic import (
@@ -19,6 +21,7 @@ from finchsched.ast.logic import (
 )
 from finchsched.ast.node import Node, derive, distinct
 from finchsched.ast.scalar import Call, Literal, Size, Value, coordinate_name, coordinate_value
+from finchsched.errors import DtypeError
 
 __all__ = ["dtype", "fields", "fill", "fold_call", "fold_repeat", "is_identity", "one_fill", "scalar_dtype"]
 
@@ -130,6 +133,10 @@ def fold_call(op: Operator, args: tuple[Node, ...]) -> Node:
     if all(isinstance(arg, Literal) for arg in args):
         literals = [arg for arg in args if isinstance(arg, Literal)]
         out = result_type(op, *(arg.dtype for arg in literals))[1]
+        if op.name == "to_int64" and not math.isfinite(literals[0].value):
+            raise DtypeError(
+                f"int64 cannot hold the fill {literals[0].value!r}\nhint: give the array another fill first"
+            )
         value = apply(op, *(arg.dtype.numpy.type(arg.value) for arg in literals))
         return Literal(out.numpy.type(value).item(), out)
     if op.name == "where" and args[1] == args[2]:

@@ -7,9 +7,9 @@ from functools import cache, partial
 from finchsched.algebra.dtypes import Scalar
 from finchsched.ast.facts import fill
 from finchsched.ast.logic import Plan, Query
-from finchsched.ast.loop import LoopProgram
+from finchsched.ast.loop import Access, LoopProgram
 from finchsched.ast.names import Names
-from finchsched.ast.node import Node
+from finchsched.ast.node import Node, walk
 from finchsched.ast.print_loop import print_loop
 from finchsched.ast.scalar import Value
 from finchsched.autoschedule.fuse_producers import fuse_producers
@@ -23,6 +23,7 @@ from finchsched.passes.logic.normalize_names import normalize_names
 from finchsched.passes.logic.pretty_labels import pretty_labels
 from finchsched.passes.logic.query_root import all_names
 from finchsched.passes.loop.lower_to_loops import lower_to_loops
+from finchsched.passes.lower.pattern import workspaces
 from finchsched.rewrite import RuleContext
 from finchsched.settings import current
 
@@ -135,6 +136,8 @@ def _heads(program: LoopProgram, names: Mapping[str, str]) -> dict[str, str]:
     legend = ", ".join(f"{new} = {old}" for new, old in names.items())
     heads: dict[str, str] = {}
     for nest in program.nests:
-        loops = print_loop(LoopProgram((), (nest,), ())).strip()
+        read = dict.fromkeys(n.tensor for n in walk(nest.body) if isinstance(n, Access))
+        inputs = [t for t in read if t != nest.target and t not in workspaces(nest)]
+        loops = print_loop(LoopProgram(tuple(inputs), (nest,), (nest.target,))).strip()
         heads[nest.target.name] = "\n".join(filter(None, [legend, loops]))
     return heads

@@ -54,7 +54,7 @@ def _phase(phase: Phase) -> str:
             return f"{name} is {phase.source_name} in another storage order: a counting sort in two passes"
         case _:
             rooms = [bound_text(room) for room in lowered.rooms if room is not None]
-            how = "grown while it runs, up to" if lowered.resumable else "allocated with room for"
+            how = "grown while it runs, up to" if lowered.guessed else "allocated with room for"
             row = ", through a workspace of one dense row" if phase.workspaces else ""
             return f"{name} is appended{row}: {how} {', '.join(rooms)} coordinates, then trimmed"
 

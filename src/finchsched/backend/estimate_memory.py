@@ -68,7 +68,7 @@ def estimate_memory(executable: Executable, tensors: dict[str, FiberTensor]) -> 
         made, scratch = _target(phase, held)
         live += made.nbytes
         peak = max(peak, live + scratch)
-        rooms.append(Room(phase.target.name, made.nbytes, scratch, phase.lowered.resumable))
+        rooms.append(Room(phase.target.name, made.nbytes, scratch, phase.lowered.guessed))
         held[phase.target.name] = made
         live -= sum(held.pop(name).nbytes for name in done)
     return MemoryEstimate(operands, tuple(rooms), peak)

@@ -236,7 +236,7 @@ def room_at_first(lowered: LoweredNest, storage: tuple[str, ...], number: int, r
     if bound is None:
         return 0
     room = evaluate_bound(bound, run)
-    if lowered.resumable and number > 0:
+    if lowered.guessed and number > 0:
         operands = sum(len(t.val) for t in run.tensors.values())
         room = min(room, _ROOM * operands + run.sizes[storage[number]] + 1)
     return min(room, _most(lowered.nest.target.type.levels[number])) if lowered.resumable else room

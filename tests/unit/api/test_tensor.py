@@ -281,3 +281,22 @@ def test_explain_and_repr_of_a_plan() -> None:
     assert "y[f0] := " in plan.logic
     assert plan.kernel_source.startswith("def kernel")
     assert plan.names["f0"] == "i"
+
+
+def test_a_fill_that_the_target_type_cannot_hold_is_refused() -> None:
+    far = fs.asarray(sp.csr_array(D), fill_value=np.inf)
+    with pytest.raises(DtypeError, match="int64 cannot hold the fill inf"):
+        far.astype("int64")
+    assert far.astype("float32").fill_value == np.inf
+
+
+@pytest.mark.parametrize("wanted", [None, 3, b"csr"])
+def test_a_format_that_is_not_a_text_is_refused(wanted: Any) -> None:
+    with pytest.raises(FormatError, match="a format is named by a text"):
+        A.asformat(wanted)
+
+
+def test_kernel_heads_tell_operands_from_results() -> None:
+    head = fs.plan(fs.lazy(A) @ fs.lazy(np.ones((3, 2)))).kernel_source.split("import numpy")[0]
+    assert "input t0" in head and "output r0" in head
+    assert "work" not in head

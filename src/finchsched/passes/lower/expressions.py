@@ -12,7 +12,7 @@ from finchsched.ast.scalar import Call, Literal, Size, Value, coordinate_name, f
 from finchsched.errors import LoweringError
 from finchsched.passes.lower.kernel_terms import cast, index_as_value
 from finchsched.passes.lower.parameters import Parameters
-from finchsched.passes.lower.structural import Structural
+from finchsched.passes.lower.structural import Structural, swallowing
 from finchsched.passes.lower.targets import Cursor
 
 __all__ = ["Coords", "Env", "Scope", "lower_expr"]
@@ -34,7 +34,13 @@ class Scope:
 
 def lower_expr(expr: Node, scope: Scope, parameters: Parameters) -> KernelExpr:
     """The kernel expression of a Loop IR expression.  Raises LoweringError for a node that is none."""
-    return fold_calls(expr, lambda node: _leaf(node, scope, parameters), lambda call, args: _call(call.op, list(args)))
+    return fold_calls(expr, lambda node: _leaf(node, scope, parameters), _combine)
+
+
+def _combine(call: Call, args: tuple[KernelExpr, ...]) -> KernelExpr:
+    """A call of lowered arguments; beside a stored operand a structural one absorbs as declared."""
+    swallowed = swallowing(call)
+    return _call(call.op, list(args)) if swallowed is None else Const(swallowed.value, swallowed.dtype)
 
 
 def _leaf(expr: Node, scope: Scope, parameters: Parameters) -> KernelExpr | None:

@@ -109,6 +109,7 @@ class _NestLowering:
         self.frozen: set[Tensor] = set()
         self.parameters = Parameters()
         self.outer = ""
+        self.guessed = False
         self.current_outer: KernelExpr = ZERO
         if isinstance(self.target, SharedTarget):
             self.target.model = pattern_source(nest.body, nest.target)
@@ -123,7 +124,8 @@ class _NestLowering:
         if isinstance(target, AppendTarget):
             target.fill = lambda: self._expr(self.nest.target.type.fill, {}, {})
             inner = [r for r in rooms[1:] if r is not None]
-            target.resumable = bool(inner) and (bool(self.workspaces) or not all(is_linear(r) for r in inner))
+            target.resumable = bool(inner)
+            self.guessed = bool(inner) and (bool(self.workspaces) or not all(is_linear(r) for r in inner))
         if isinstance(target, ScatterTarget):
             stmts = self._scatter(body, target)
         else:
@@ -144,6 +146,7 @@ class _NestLowering:
             tuple(param for param, _ in buffers),
             rooms,
             isinstance(target, AppendTarget) and target.resumable,
+            self.guessed,
             target.covered,
             target.gaps,
             self.outer,

@@ -91,9 +91,10 @@ class LoweredNest:
     """A nest as a kernel.
 
     rooms: for each level of the target, an upper bound of its coordinates (None for a dense level), exact enough to
-    allocate.  resumable: the kernel may return GROW; then more room is given and it goes on.  covered: every value is
-    written, so the buffer need not be filled first.  gaps: `pos` must be filled forward after the kernel.  outer:
-    index of the outermost loop, "" if there is none.  initial: what a dense target is filled with first.
+    allocate.  resumable: the kernel may return GROW; then more room is given and it goes on.  guessed: the bounds are
+    far too large, so a guess is allocated.  covered: every value is written, so the buffer need not be filled first.
+    gaps: `pos` must be filled forward after the kernel.  outer: index of the outermost loop, "" if there is none.
+    initial: what a dense target is filled with first.
     """
 
     nest: Nest
@@ -102,6 +103,7 @@ class LoweredNest:
     buffers: tuple[BufferParam, ...]
     rooms: tuple[Bound | None, ...]
     resumable: bool
+    guessed: bool
     covered: bool
     gaps: bool
     outer: str

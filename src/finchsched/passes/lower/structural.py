@@ -24,6 +24,7 @@ __all__ = [
     "expr_dtype",
     "invariant_calls",
     "is_empty",
+    "swallowing",
     "uses_coordinate",
     "uses_index",
 ]
@@ -164,12 +165,10 @@ class Simplifier:
             return call
         if not any(carries_tensor(arg) for arg in args):
             return Structural(_fold(call))
-        if op.arity == 2 and len(structural) == 1:
-            swallowed = structural[0].value
-            if isinstance(swallowed, Literal) and absorbs(op, swallowed.value, swallowed.dtype):
-                result = result_type(op, *(expr_dtype(arg) for arg in args))[1]
-                value = swallowed if swallowed.dtype == result else Literal(bool(swallowed.value), result)
-                return Structural(value) if _same_fill(value, self.fill(call)) else value
+        swallowed = swallowing(call)
+        if swallowed is not None:
+            # Unless the result's fill is the same, it matters whether the other operand will turn out structural too.
+            return Structural(swallowed) if _same_fill(swallowed, self.fill(call)) else call
         return _without_identity(Call(op, tuple(_as_value(arg) for arg in args)))
 
     def fill(self, expr: Node) -> Node:
@@ -195,6 +194,18 @@ class Simplifier:
                 return self.fills.get(expr)
             case _:
                 return expr
+
+
+def swallowing(call: Call) -> Literal | None:
+    """What a call with one structural argument is, if that argument absorbs the other; in the result's type."""
+    structural = [arg for arg in call.args if isinstance(arg, Structural)]
+    if call.op.arity != 2 or len(structural) != 1:
+        return None
+    value = structural[0].value
+    if not isinstance(value, Literal) or not absorbs(call.op, value.value, value.dtype):
+        return None
+    result = result_type(call.op, *(expr_dtype(arg) for arg in call.args))[1]
+    return value if value.dtype == result else Literal(bool(value.value), result)
 
 
 def _with_args(call: Call, args: tuple[Node, ...]) -> Call:
