@@ -294,9 +294,3 @@ def test_a_fill_that_the_target_type_cannot_hold_is_refused() -> None:
 def test_a_format_that_is_not_a_text_is_refused(wanted: Any) -> None:
     with pytest.raises(FormatError, match="a format is named by a text"):
         A.asformat(wanted)
-
-
-def test_kernel_heads_tell_operands_from_results() -> None:
-    head = fs.plan(fs.lazy(A) @ fs.lazy(np.ones((3, 2)))).kernel_source.split("import numpy")[0]
-    assert "input t0" in head and "output r0" in head
-    assert "work" not in head
