@@ -188,7 +188,8 @@ def test_laws(op: Operator, kind: DType) -> None:
     """Floats modulo rounding, and where nothing overflows or underflows on the way."""
     if not supported(op, kind, kind):
         return
-    ordinary = [v for v in typed(kind) if v == 0 or 1e-30 < abs(v) < 1e30]
+    with np.errstate(over="ignore"):  # the absolute value of the least int64
+        ordinary = [v for v in typed(kind) if v == 0 or 1e-30 < abs(v) < 1e30]
     values = [v for v in typed(kind) if not kind.is_float or not np.isfinite(v)] + (ordinary if kind.is_float else [])
     for a, b, c in product(values, repeat=3):
         assert close(apply(op, apply(op, a, b), c), apply(op, a, apply(op, b, c)))
