@@ -173,8 +173,7 @@ class Simplifier:
 
     def fill(self, expr: Node) -> Node:
         """The fill of an expression of this nest."""
-        found = fold_calls(expr, self._known_fill, self._call_fill)
-        return found
+        return fold_calls(expr, self._known_fill, self._call_fill)
 
     def _call_fill(self, call: Call, args: tuple[Node, ...]) -> Node:
         self.fills[call] = found = fold_call(call.op, args)

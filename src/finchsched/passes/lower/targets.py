@@ -117,6 +117,17 @@ class Target:
         self.accumulator = Var(self.names.fresh(f"{self.tensor.name}_acc"), self.tensor.type.dtype)
         return self.accumulator
 
+    def around_element(self, child: KernelExpr, point: Point, *, afresh: bool) -> Around:
+        """If inner loops reduce the element, a register for it: from the initial value if `afresh`, else from the
+        buffer.
+        """
+        if not point.reduced or self.op is None:
+            self.accumulator = None
+            return [], []
+        register = self.open_accumulator()
+        start: KernelExpr = self.initial() if afresh else Load(self.values, child)
+        return [Set(register, start)], [Store(self.values, child, register)]
+
     def unfurl(self, level: int, parent: KernelExpr, extent: KernelExpr) -> Looplet | None:
         """The target's fiber as a looplet, or None if the target does not follow this loop."""
         return Lookup(HOLE, Child(plus(times(parent, extent), HOLE)))
@@ -152,12 +163,7 @@ class DenseTarget(Target):
             return [], []
         self.once = point.single and not point.reduced
         self.covered = point.covering and (point.single or self.op is None)
-        if not point.reduced or self.op is None:
-            self.accumulator = None
-            return [], []
-        register = self.open_accumulator()
-        start: KernelExpr = self.initial() if point.single else Load(self.values, child)
-        return [Set(register, start)], [Store(self.values, child, register)]
+        return self.around_element(child, point, afresh=point.single)
 
 
 @dataclass(slots=True)
@@ -175,11 +181,7 @@ class SharedTarget(Target):
         if level + 1 < self.rank:
             return [], []
         self.once = not point.reduced
-        if not point.reduced or self.op is None:
-            self.accumulator = None
-            return [], []
-        register = self.open_accumulator()
-        return [Set(register, self.initial())], [Store(self.values, child, register)]
+        return self.around_element(child, point, afresh=True)
 
 
 @dataclass(slots=True)
@@ -275,11 +277,7 @@ class AppendTarget(Target):
             return [], [Store(ends, plus(child, ONE), cast(self.count(level + 1), ends.dtype))]
         if level + 1 < self.rank:
             return [], []
-        if not point.reduced or self.op is None:
-            self.accumulator = None
-            return [], []
-        register = self.open_accumulator()
-        return [Set(register, Load(self.values, child))], [Store(self.values, child, register)]
+        return self.around_element(child, point, afresh=False)
 
     def _enter_leaf(self, level: int, point: Point) -> Around:
         self.leaf_point = point
