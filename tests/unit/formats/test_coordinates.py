@@ -1,0 +1,73 @@
+"""Fiber tensors from and to coordinates, against the slow dense conversions."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from finchsched.algebra.dtypes import INT32, INT64
+from finchsched.errors import DensifyError, FormatError
+from finchsched.formats.checks import check_tensor
+from finchsched.formats.coordinates import coordinates_of, from_coordinates, index_width
+from finchsched.formats.levels import Dense, SparseList
+from finchsched.formats.numpy_convert import to_dense
+from finchsched.settings import config
+
+SHAPES = [(), (5,), (0,), (4, 3), (3, 0), (2, 3, 4)]
+
+
+def nests(rank):
+    return itertools.product((Dense(), SparseList(INT32, INT64)), repeat=rank)
+
+
+@pytest.mark.parametrize("fill", [0.0, 2.0, float("nan")])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_any_nest_and_order_from_unsorted_repeated_coordinates(shape, fill):
+    rng = np.random.default_rng(len(shape))
+    stored = 9 if np.prod(shape) else 0
+    at = [rng.integers(0, extent, stored) for extent in shape] if stored else [np.zeros(0, int)] * len(shape)
+    val = rng.integers(1, 9, stored).astype(float)
+    expected = np.zeros(shape)
+    hit = np.zeros(shape, bool)
+    for k, value in enumerate(val):
+        expected[tuple(c[k] for c in at)] += value
+        hit[tuple(c[k] for c in at)] = True
+    expected[~hit] = fill
+    for levels in nests(len(shape)):
+        for perm in itertools.permutations(range(len(shape))):
+            made = from_coordinates(at, val, shape, levels, perm, fill=fill)
+            check_tensor(made)
+            np.testing.assert_array_equal(to_dense(made), expected)
+            again = np.full(shape, fill)
+            again[coordinates_of(made)] = made.val if shape else made.val[0]
+            np.testing.assert_array_equal(again, expected)
+
+
+def test_arguments_are_neither_changed_nor_shared_for_writing():
+    at, val = [np.array([2, 0, 2], np.int16)], np.array([1, 2, 3])
+    made = from_coordinates(at, val, (3,), (SparseList(),), (0,), fill=0)
+    assert made.val.tolist() == [2, 4]
+    assert not made.val.flags.writeable
+    assert at[0].tolist() == [2, 0, 2] and val.tolist() == [1, 2, 3] and val.flags.writeable
+
+
+def test_keys_that_overflow_one_number_are_sorted_all_the_same():
+    wide = 1 << 40
+    at = [np.array([wide - 1, 0, 7]), np.array([3, wide - 1, 0])]
+    made = from_coordinates(at, np.arange(3), (wide, wide), (SparseList(), SparseList()), (0, 1), fill=0)
+    assert [c.tolist() for c in coordinates_of(made)] == [[0, 7, wide - 1], [wide - 1, 0, 3]]
+    assert made.val.tolist() == [1, 2, 0]
+
+
+def test_refusals():
+    far = [np.array([1 << 33])]
+    with pytest.raises(FormatError, match="int64"):
+        from_coordinates(far, np.ones(1), (1 << 40,), (SparseList(INT32, INT32),), (0,), fill=0.0)
+    with config(densify=100), pytest.raises(DensifyError, match="limit 100"):
+        from_coordinates(far, np.ones(1), (1 << 40,), (Dense(),), (0,), fill=0.0)
+
+
+def test_index_width():
+    assert index_width((3,), 5) == INT32
+    assert index_width((3,), 1 << 31) == INT64
+    assert index_width((), 1) == INT32
