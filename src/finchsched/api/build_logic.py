@@ -59,12 +59,14 @@ Origin: TypeAlias = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class ValueBinding:
-    """The Value `name` is scalar number `scalar` cast to `dtype`; if `scalar` is -1, the fill of tensor `tensor`."""
+    """The Value `name` is scalar number `scalar` cast to `dtype` (None: as it is); if `scalar` is -1, the fill of tensor
+    `tensor`.
+    """
 
     name: str
     scalar: int
     tensor: int
-    dtype: DType
+    dtype: DType | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,8 @@ def bind(
         if value.scalar < 0:
             values[value.name] = tensors[value.tensor].fill
         else:
-            values[value.name] = fit_scalar(scalars[value.scalar], value.dtype)
+            given = scalars[value.scalar]
+            values[value.name] = given if value.dtype is None else fit_scalar(given, value.dtype)
     return dict(zip(built.slots, tensors, strict=True)), values
 
 
