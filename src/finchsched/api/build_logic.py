@@ -59,8 +59,9 @@ Origin: TypeAlias = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class ValueBinding:
-    """The Value `name` is scalar number `scalar` cast to `dtype` (None: as it is); if `scalar` is -1, the fill of tensor
-    `tensor`.
+    """The Value `name` is scalar number `scalar` cast to `dtype`, if one is given.
+
+    If `scalar` is -1, it is the fill of tensor `tensor`.
     """
 
     name: str

@@ -18,7 +18,7 @@ from finchsched.api.rearrange.methods import pieces
 from finchsched.api.rearrange.nonzero import argwhere as find_argwhere
 from finchsched.api.rearrange.nonzero import nonzero as find_nonzero
 from finchsched.api.tensor import Tensor
-from finchsched.errors import DensifyError, LazyValueError, ShapeMismatchError
+from finchsched.errors import DensifyError, DtypeError, LazyValueError, ShapeMismatchError
 from finchsched.settings import current
 
 __all__ = [
@@ -51,9 +51,12 @@ def _finished(arrays: Sequence[ArrayOperators], node: GraphNode) -> Any:
     return next((array for array in arrays if array.is_lazy), arrays[0])._finish(node)
 
 
-def _fill(fill_value: Scalar | None) -> Scalar | None:
-    found: Scalar | None = fill_value.item() if isinstance(fill_value, np.generic) else fill_value
-    return found
+def _fill(fill_value: Any) -> Scalar | None:
+    if isinstance(fill_value, np.generic):
+        fill_value = fill_value.item()
+    if not isinstance(fill_value, bool | int | float | None):
+        raise DtypeError(f"fill_value must be a number; found {fill_value!r}")
+    return fill_value
 
 
 def reshape(x: object, shape: int | Sequence[int]) -> Any:
@@ -86,13 +89,9 @@ def concat(arrays: Sequence[Any], /, *, axis: int | None = 0, fill_value: Scalar
     stored, and DensifyError is raised if they are more than the limit of the settings.  Raises ShapeMismatchError
     unless the arrays agree in all other axes.
     """
-    given = [_array(x) for x in arrays]
-    node = nodes.concat_node([array.node for array in given], axis, _fill(fill_value))
-    return _finished(given, node) if axis is not None else _flat_first(given, fill_value)
-
-
-def _flat_first(given: Sequence[ArrayOperators], fill_value: Scalar | None) -> Any:
-    return concat([array.flatten() for array in given], axis=0, fill_value=fill_value)
+    given = [_array(x) if axis is not None else _array(x).flatten() for x in arrays]
+    node = nodes.concat_node([array.node for array in given], axis or 0, _fill(fill_value))
+    return _finished(given, node)
 
 
 def stack(arrays: Sequence[Any], /, *, axis: int = 0, fill_value: Scalar | None = None) -> Any:
@@ -129,7 +128,7 @@ def roll(x: object, shift: int | Sequence[int], /, *, axis: int | Sequence[int] 
     array = _array(x)
     if axis is None:
         flat = array.flatten()
-        return flat._finish(nodes.roll_node(flat.node, int(np.sum(shift)), 0)).reshape(array.shape)
+        return flat._finish(nodes.roll_node(flat.node, shift, 0)).reshape(array.shape)
     return array._finish(nodes.roll_node(array.node, shift, axis))
 
 
@@ -148,13 +147,13 @@ def tile(x: object, repetitions: int | Sequence[int], /) -> Any:
 
 
 def tril(x: object, /, *, k: int = 0) -> Any:
-    """The matrices of the last two axes with zeros above diagonal number k; with another fill than 0, a dense result."""
+    """The matrices of the last two axes with zeros above diagonal number k; dense if the fill is not 0."""
     array = _array(x)
     return array._finish(nodes.triangle_node(array.node, True, k))
 
 
 def triu(x: object, /, *, k: int = 0) -> Any:
-    """The matrices of the last two axes with zeros below diagonal number k; with another fill than 0, a dense result."""
+    """The matrices of the last two axes with zeros below diagonal number k; dense if the fill is not 0."""
     array = _array(x)
     return array._finish(nodes.triangle_node(array.node, False, k))
 

@@ -52,7 +52,7 @@ class ArgExtreme(HostOperation):
             find = np.argmax if self.greatest else np.argmin
             return from_array(np.asarray(find(as_array(tensor), axis=self.axis, keepdims=self.keepdims), np.int64), 0)
         at = coordinates_of(tensor)
-        if self.axis is None:
+        if self.axis is None or tensor.ndim == 1:
             return self._flat(tensor, flatten(at, tensor.shape), shape)
         keys = [*at[: self.axis], *at[self.axis + 1 :]]
         extents = [*tensor.shape[: self.axis], *tensor.shape[self.axis + 1 :]]
@@ -122,7 +122,7 @@ def _first_where(holds: NDArray[np.bool], what: NDArray[Any], starts: Index) -> 
 
 
 def _same(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.bool]:
-    return (a == b) | ((a != a) & (b != b))
+    return np.asarray((a == b) | ((a != a) & (b != b)), np.bool)
 
 
 def _result(

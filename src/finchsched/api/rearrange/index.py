@@ -1,6 +1,6 @@
 """Indexing, `A[...]`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -12,7 +12,7 @@ from finchsched.api.host import HostOperation, Shape
 from finchsched.api.rearrange.entries import Coordinates, Index, as_array, dense_of, from_array, is_dense
 from finchsched.api.rearrange.layout import same_layout
 from finchsched.api.rearrange.parse_subscript import check_bounds
-from finchsched.api.rearrange.subscript import At, Gather, Item, NewAxis, Placed, Span, place
+from finchsched.api.rearrange.subscript import At, Gather, Item, NewAxis, Placed, Span, place, takes_axis
 from finchsched.api.rearrange.take_out import outer_range
 from finchsched.formats.coordinates import coordinates_of
 from finchsched.formats.fiber_tensor import FiberTensor
@@ -50,11 +50,7 @@ class Subscript(HostOperation):
 
 def _by_axis(items: Sequence[Item]) -> list[tuple[int, Item]]:
     """The items that take an axis, each with that axis."""
-    return list(enumerate(item for item in items if _takes_axis(item)))
-
-
-def _takes_axis(item: Item) -> bool:
-    return item.takes_axis if isinstance(item, Gather) else not isinstance(item, NewAxis)
+    return list(enumerate(item for item in items if takes_axis(item)))
 
 
 def _numpy_item(item: Item, arrays: Sequence[Index]) -> Any:
@@ -65,8 +61,8 @@ def _numpy_item(item: Item, arrays: Sequence[Index]) -> Any:
             return slice(start, stop, step)
         case NewAxis():
             return None
-        case Gather(argument, takes_axis):
-            return arrays[argument] if takes_axis else np.bool(len(arrays[argument]))
+        case Gather(argument):
+            return arrays[argument] if item.takes_axis else np.bool(len(arrays[argument]))
 
 
 def _text(item: Item, names: Sequence[str]) -> str:
@@ -96,9 +92,7 @@ def _sparse(tensor: FiberTensor, items: Sequence[Item], arrays: Sequence[Index],
     common = placed.shape[placed.gathered[0] : placed.gathered[1]]
     made: Coordinates = ()
     if arrays:
-        entry, number = _joined(
-            [at[axis] for axis in gathers], list(gathers.values()), extents, tuple(gathers), common, len(val)
-        )
+        entry, number = _joined(at, gathers, extents, common, len(val))
         val, at = val[entry], {axis: c[entry] for axis, c in at.items()}
         made = tuple(c.astype(np.int64) for c in np.unravel_index(number, common)) if common else ()
     columns = [at[axis] for axis, item in by_axis if isinstance(item, Span)]
@@ -152,14 +146,11 @@ def _filtered(
 
 
 def _joined(
-    at: Sequence[Index],
-    arrays: Sequence[Index],
-    extents: Shape,
-    axes: Sequence[int],
-    common: Shape,
-    entries: int,
+    at: Mapping[int, Index], arrays: Mapping[int, Index], extents: Shape, common: Shape, entries: int
 ) -> tuple[Index, Index]:
-    """Pairs (entry, position in the broadcast index arrays) with equal coordinates on `axes`, entries rising.
+    """Pairs (entry, position in the broadcast index arrays) with equal coordinates, entries rising.
+
+    at: the entries' coordinates by axis.  arrays: the index arrays by the axis that each takes.
 
     Coordinates are ranked among those that are asked for, axis by axis, so that no number exceeds the square of how
     many positions there are.
@@ -168,10 +159,10 @@ def _joined(
     rank_asked = np.zeros(count, np.int64)
     rank_found = np.zeros(entries, np.int64)
     kept = np.arange(entries)
-    for coordinate, array, axis in zip(at, arrays, axes, strict=True):
+    for axis, array in arrays.items():
         asked = np.broadcast_to(np.where(array < 0, array + extents[axis], array), common).reshape(-1)
         values, place_asked = np.unique(asked, return_inverse=True)
-        mine = coordinate[kept]
+        mine = at[axis][kept]
         place_found = np.minimum(np.searchsorted(values, mine), max(len(values) - 1, 0))
         hit = values[place_found] == mine if len(values) else np.zeros(len(mine), np.bool)
         kept, rank_found, place_found = kept[hit], rank_found[hit], place_found[hit]

@@ -8,7 +8,9 @@ import numpy as np
 
 from finchsched.algebra.dtypes import Scalar
 from finchsched.api.graph import GraphNode, host_node
+from finchsched.api.graph_array import GraphArray
 from finchsched.api.rearrange.arg_extreme import ArgExtreme
+from finchsched.api.rearrange.entries import dense_of
 from finchsched.api.rearrange.index import Subscript
 from finchsched.api.rearrange.join import Concat, Stack
 from finchsched.api.rearrange.move import Flip, Roll
@@ -17,7 +19,7 @@ from finchsched.api.rearrange.repeat import Repeat, Tile
 from finchsched.api.rearrange.reshape import Reshape
 from finchsched.api.rearrange.subscript import integer
 from finchsched.api.rearrange.triangle import Triangle
-from finchsched.errors import DtypeError, ShapeMismatchError
+from finchsched.errors import DtypeError, LazyValueError, ShapeMismatchError
 
 __all__ = [
     "arg_extreme_node",
@@ -52,8 +54,12 @@ def _integer(value: object, what: str) -> int:
 
 
 def _integers(value: object, what: str) -> tuple[int, ...]:
-    """One integer or several."""
-    if isinstance(value, list | tuple | np.ndarray) and np.ndim(value):
+    """One integer or several.  Raises LazyValueError for a lazy array: shapes depend on them."""
+    if isinstance(value, GraphArray):
+        if value.is_lazy:
+            raise LazyValueError(f"{what} is a lazy array, but decides the shape\nhint: use finchsched.compute first")
+        value = dense_of(value.node.data)
+    if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim):
         return tuple([_integer(item, what) for item in value])
     return (_integer(value, what),)
 
@@ -65,19 +71,13 @@ def index_node(node: GraphNode, key: object) -> GraphNode:
 
 
 def take_node(node: GraphNode, indices: Any, axis: object) -> GraphNode:
-    """The elements of an axis at some coordinates; of the flat array if the axis is None."""
-    if axis is None:
-        return index_node(flat_node(node), (indices,))
+    """The elements of an axis at some coordinates."""
     return index_node(node, (*[slice(None)] * normal_axis(axis, len(node.shape), node.shape), indices))
 
 
 def reshape_node(node: GraphNode, shape: object) -> GraphNode:
     """`node` in another shape."""
-    return host_node(Reshape(_integers(shape, "an extent") if not _is_empty(shape) else ()), node)
-
-
-def _is_empty(shape: object) -> bool:
-    return isinstance(shape, list | tuple) and not shape
+    return host_node(Reshape(_integers(shape, "an extent")), node)
 
 
 def flat_node(node: GraphNode) -> GraphNode:
@@ -86,11 +86,9 @@ def flat_node(node: GraphNode) -> GraphNode:
 
 
 def concat_node(nodes: Sequence[GraphNode], axis: object, fill: Scalar | None) -> GraphNode:
-    """Nodes one after the other along an axis; flat ones if it is None."""
+    """Nodes one after the other along an axis."""
     if not nodes:
         raise ShapeMismatchError("nothing to join: expected one array or more")
-    if axis is None:
-        nodes, axis = [flat_node(node) for node in nodes], 0
     if not nodes[0].shape:
         raise ShapeMismatchError("arrays without axes cannot be joined along one\nhint: use stack, or axis=None")
     return host_node(Concat(normal_axis(axis, len(nodes[0].shape), nodes[0].shape), fill, repr(fill)), *nodes)
@@ -114,23 +112,18 @@ def flip_node(node: GraphNode, axis: object) -> GraphNode:
 
 
 def roll_node(node: GraphNode, shift: object, axis: object) -> GraphNode:
-    """`node` rolled along some axes, the flat array if None."""
+    """`node` rolled along some axes."""
     shifts = _integers(shift, "a shift")
-    if axis is None:
-        rolled = host_node(Roll(((0, sum(shifts)),)), flat_node(node))
-        return host_node(Reshape(node.shape), rolled)
     axes = [normal_axis(each, len(node.shape), node.shape) for each in _integers(axis, "an axis")]
     if len(shifts) != len(axes) and 1 not in (len(shifts), len(axes)):
         raise ShapeMismatchError(f"roll takes a shift for each axis; found {len(shifts)} and {len(axes)} axes")
-    count = max(len(shifts), len(axes)) if shifts and axes else 0
-    pairs = zip(axes * (count if len(axes) == 1 else 1), shifts * (count if len(shifts) == 1 else 1), strict=True)
-    return host_node(Roll(tuple(pairs)), node)
+    if len(axes) == 1:
+        return host_node(Roll(((axes[0], sum(shifts)),)), node)
+    return host_node(Roll(tuple(zip(axes, shifts * len(axes) if len(shifts) == 1 else shifts, strict=True))), node)
 
 
 def repeat_node(node: GraphNode, counts: object, axis: object) -> GraphNode:
-    """`node` with coordinates of an axis repeated; the flat array if the axis is None."""
-    if axis is None:
-        node, axis = flat_node(node), 0
+    """`node` with coordinates of an axis repeated."""
     times = _integers(counts, "a count")
     if any(count < 0 for count in times):
         raise ShapeMismatchError(f"counts must not be negative; found {min(times)}")
@@ -140,7 +133,7 @@ def repeat_node(node: GraphNode, counts: object, axis: object) -> GraphNode:
 
 def tile_node(node: GraphNode, counts: object) -> GraphNode:
     """`node` so many times along its last axes, or more axes if there are more counts."""
-    times = () if _is_empty(counts) else _integers(counts, "a count")
+    times = _integers(counts, "a count")
     if any(count < 0 for count in times):
         raise ShapeMismatchError(f"counts must not be negative; found {min(times)}")
     return host_node(Tile((1,) * (len(node.shape) - len(times)) + times), node)

@@ -15,7 +15,7 @@ from finchsched.api.host import Shape
 from finchsched.api.promotion import strong
 from finchsched.api.rearrange.entries import AXIS_LIMIT, dense_of, from_array
 from finchsched.api.rearrange.nonzero import true_coordinates
-from finchsched.api.rearrange.subscript import At, Gather, Item, NewAxis, Span, complete, integer
+from finchsched.api.rearrange.subscript import At, Gather, Item, NewAxis, Span, complete, integer, takes_axis
 from finchsched.errors import FinchschedError, IndexingError, LazyValueError
 from finchsched.formats.fiber_tensor import FiberTensor
 
@@ -29,9 +29,8 @@ def parse_subscript(key: object, shape: Shape) -> tuple[tuple[Item, ...], tuple[
     does not fit the shape or is no subscript, LazyValueError for a lazy mask: its number of elements is not known.
     """
     parser = _Parser()
-    items = complete(
-        [item for part in (key if isinstance(key, tuple) else (key,)) for item in parser.items(part)], shape
-    )
+    parts = key if isinstance(key, tuple) else (key,)
+    items = complete([item for part in parts for item in parser.items(part)], shape)
     parser.check(items, shape)
     return items, tuple(parser.arrays)
 
@@ -55,10 +54,7 @@ class _Parser:
                 return self.mask(np.asarray(part))
         if part is Ellipsis:
             return (None,)
-        number = (
-            integer(part) if not isinstance(part, np.ndarray) or (part.ndim == 0 and part.dtype != np.bool) else None
-        )
-        if number is not None:
+        if not isinstance(part, np.ndarray) and (number := integer(part)) is not None:
             return (At(number),)
         if isinstance(part, GraphArray) and part.is_lazy:
             return self.lazy(part.node)
@@ -127,7 +123,7 @@ class _Parser:
                     )
                 if item.argument in self.values:
                     check_bounds(self.values[item.argument], axis, shape[axis])
-            axis += not isinstance(item, NewAxis) and getattr(item, "takes_axis", True)
+            axis += takes_axis(item)
 
 
 def check_bounds(values: NDArray[Any], axis: int, extent: int) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from finchsched.api.host import Shape
 from finchsched.errors import IndexingError
 
-__all__ = ["At", "Gather", "Item", "NewAxis", "Placed", "Span", "complete", "place"]
+__all__ = ["At", "Gather", "Item", "NewAxis", "Placed", "Span", "complete", "integer", "place", "takes_axis"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,11 @@ class Gather:
 Item: TypeAlias = At | Span | NewAxis | Gather
 
 
+def takes_axis(item: Item) -> bool:
+    """Whether the item stands for an axis of the array."""
+    return item.takes_axis if isinstance(item, Gather) else not isinstance(item, NewAxis)
+
+
 @dataclass(frozen=True, slots=True)
 class Placed:
     """What a subscript does to a shape.
@@ -71,12 +76,10 @@ def complete(items: Sequence[Item | None], shape: Shape) -> tuple[Item, ...]:
 
     Raises IndexingError for more items than axes, or two ellipses.
     """
-    taken = sum(
-        not isinstance(item, NewAxis) and item is not None and getattr(item, "takes_axis", True) for item in items
-    )
+    taken = sum(item is not None and takes_axis(item) for item in items)
     if taken > len(shape):
         raise IndexingError(f"the subscript takes {taken} axes; the array has {len(shape)} (shape {shape})")
-    rest = [Span()] * (len(shape) - taken)
+    rest: list[Item] = [Span()] * (len(shape) - taken)
     full: list[Item] = []
     ellipses = 0
     for item in items:
@@ -119,7 +122,7 @@ def place(items: Sequence[Item], shape: Shape, arrays: Sequence[Shape]) -> Place
                     first = axis
             case _:
                 pass
-        axis += not isinstance(item, NewAxis) and getattr(item, "takes_axis", True)
+        axis += takes_axis(item)
     gathered = [(extent, first) for extent in common]
     start = 0 if state == "apart" else len(before)
     rest = before + after
