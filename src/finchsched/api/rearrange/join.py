@@ -119,7 +119,7 @@ def _stored(tensor: FiberTensor, fill: Scalar, dtype: DType) -> tuple[Coordinate
     """The entries of a tensor, all of its elements if its own fill is another than `fill`."""
     if is_dense(tensor) or same_scalar(cast_fill(tensor.fill, dtype), fill):
         return coordinates_of(tensor), tensor.val.astype(dtype.numpy)
-    at = every_coordinate(tensor.shape, f"the fill {tensor.fill!r} becomes {fill!r}")
+    at = every_coordinate(tensor.shape, f"an array with the fill {tensor.fill!r} is joined to one with {fill!r}")
     return at, dense_of(tensor).reshape(-1).astype(dtype.numpy)
 
 
