@@ -17,6 +17,7 @@ from finchsched.api.rearrange.entries import (
     from_array,
     is_dense,
 )
+from finchsched.api.rearrange.fibers import join_outer
 from finchsched.api.rearrange.layout import Layout, fresh_layout, same_layout
 from finchsched.ast.format import TensorType
 from finchsched.errors import ShapeMismatchError
@@ -64,6 +65,9 @@ class Concat(HostOperation):
             whole = np.concatenate([as_array(tensor) for tensor in tensors], axis=self.axis, dtype=dtype.numpy)
             return from_array(whole, fill)
         shape = self.shape([tensor.shape for tensor in tensors])
+        whole_fibers = leading.type.perm[0] == self.axis and all(_agree(tensor, fill, dtype) for tensor in tensors)
+        if whole_fibers and (joined := join_outer(tensors, shape)) is not None:
+            return joined
         pieces, offset = [], 0
         for tensor in tensors:
             at, val = _stored(tensor, fill, dtype)
@@ -102,6 +106,11 @@ class Stack(HostOperation):
 
     def describe(self, names: Sequence[str]) -> str:
         return f"{', '.join(names)} stacked along a new axis {self.axis}"
+
+
+def _agree(tensor: FiberTensor, fill: Scalar, dtype: DType) -> bool:
+    """Whether a tensor has this fill and element type already."""
+    return tensor.type.dtype == dtype and same_scalar(tensor.fill, fill)
 
 
 def _with_axis(tensor: FiberTensor, axis: int) -> FiberTensor:
