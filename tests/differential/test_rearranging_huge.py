@@ -48,6 +48,16 @@ def test_huge_subscripts_and_moves() -> None:
     assert next(iter(x)).nnz == 0
 
 
+def test_index_arrays_over_more_than_64_bits() -> None:
+    shape = (1 << 40, 1 << 40)
+    x = sparse([1.0, 2.0, 3.0], [[5, shape[0] - 1, 5], [7, 0, shape[1] - 1]], shape)
+    rows, columns = np.array([-1, 5, 5, 5, 6, 5]), np.array([0, -1, 7, 8, 7, 7])
+    assert x[rows, columns].to_numpy().tolist() == [2.0, 3.0, 1.0, 0.0, 0.0, 1.0]
+    assert x[rows[:, None], columns[None, :2]].to_numpy().tolist() == [[2, 0], [0, 3], [0, 3], [0, 3], [0, 0], [0, 3]]
+    assert entries(x[x > 1]) == {(0,): 3.0, (1,): 2.0}
+    assert x[[], []].shape == (0,)
+
+
 def test_huge_reshapes() -> None:
     x = sparse([1.0, -2.0, 3.0], AT, HUGE)
     flat = [i * HUGE[1] + j for i, j in zip(*AT, strict=True)]

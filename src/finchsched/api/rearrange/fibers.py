@@ -4,6 +4,7 @@ For nests of Dense and SparseList levels; other levels go the general way, throu
 """
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 import numpy as np
 
@@ -92,12 +93,12 @@ def join_outer(tensors: Sequence[FiberTensor], shape: Sequence[int]) -> FiberTen
         if kind is Dense:
             parts.append((None, None))
             continue
-        counts = [np.diff(t.pos[number]) for t in tensors]  # type: ignore[arg-type]  # a SparseList has both
-        crds = [np.asarray(t.crd[number], np.int64) for t in tensors]
+        counts = [np.diff(pos) for tensor in tensors if (pos := tensor.pos[number]) is not None]
+        crds = [crd.astype(np.int64) for tensor in tensors if (crd := tensor.crd[number]) is not None]
         if number == 0:
             counts = [np.array([sum(len(crd) for crd in crds)])]
-            extents = [t.shape[first.type.perm[0]] for t in tensors]
-            crds = [crd + sum(extents[:place]) for place, crd in enumerate(crds)]
+            moves = accumulate((tensor.shape[first.type.perm[0]] for tensor in tensors), initial=0)
+            crds = [crd + move for crd, move in zip(crds, moves, strict=False)]
         ends = np.append(0, np.cumsum(np.concatenate(counts), dtype=np.int64))
         parts.append((ends, np.concatenate(crds)))
     return _made(first, shape, parts, np.concatenate([t.val for t in tensors]))
