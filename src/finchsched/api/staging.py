@@ -182,6 +182,14 @@ def _stages(roots: Sequence[GraphNode]) -> _Stages:
     return _Stages(wanted, hosts, last)
 
 
+def _transposition(node: GraphNode) -> Sequence[int] | None:
+    """The argument's axis of each axis, if all that the node does is to put them in another order."""
+    if node.kind not in ("permute", "view") or len(node.shape) != len(node.args[0].shape):
+        return None
+    axes: Sequence[int] = node.params
+    return axes if all(isinstance(axis, int) for axis in axes) else None
+
+
 class _Run:
     """What has been computed so far, as leaves by `id` of the node that they stand for."""
 
@@ -196,9 +204,10 @@ class _Run:
         axes: list[Sequence[int]] = []
         at = node
         while (found := at if at.kind == "tensor" else self.known.get(id(at))) is None:
-            if at.kind != "permute":
+            order = _transposition(at)
+            if order is None:
                 return None
-            axes.append(at.params)
+            axes.append(order)
             at = at.args[0]
         if axes:
             base: FiberTensor = found.data
