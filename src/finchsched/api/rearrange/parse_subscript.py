@@ -134,7 +134,7 @@ def check_bounds(values: NDArray[Any], axis: int, extent: int) -> None:
 
 
 def _as_index_array(part: object) -> NDArray[Any]:
-    if not isinstance(part, list | tuple | np.ndarray):
+    if not isinstance(part, list | tuple | range) and (np.isscalar(part) or not hasattr(part, "__array__")):
         raise _not_a_subscript(f"a {type(part).__name__}")
     try:
         values = np.asarray(part)
