@@ -35,11 +35,12 @@ def asarray(x: object, *, fill_value: Scalar | None = None, copy: bool = False) 
     """A tensor over `x`: a tensor, a scipy.sparse array or matrix, a NumPy array, a (nested) list, or a number.
 
     CSR, CSC and contiguous NumPy arrays are not copied unless `copy`; the tensor then sees later changes of their
-    buffers, which finchsched never changes.  Unsorted rows and duplicates are put right in a copy.  `fill_value` (0,
-    inf or -inf; 0 if not given) is the value of entries that are not stored; stored ones keep their value.
+    buffers, which finchsched never changes.  Unsorted rows and duplicates are put right in a copy.  `fill_value` (0
+    if not given) is the value of entries that are not stored; stored ones keep their value.
 
-    Raises DtypeError for an element type other than bool, int64, float32, float64, FormatError for a ragged list or
-    invalid indices, LazyValueError for a lazy array.
+    Raises DtypeError for an element type other than bool, integers of 8 to 64 bits, float32, float64, complex64 and
+    complex128, and for a fill that the type cannot hold, FormatError for a ragged list or invalid indices,
+    LazyValueError for a lazy array.
     """
     if isinstance(x, Tensor):
         data = with_fill(x.data, fill_value)

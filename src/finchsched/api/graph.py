@@ -17,7 +17,7 @@ from typing import Any
 from finchsched.algebra.dtypes import DType, Scalar, accumulator_dtype
 from finchsched.algebra.operators import cast_operator, operator
 from finchsched.api.einsum_program import EinsumProgram, check_operands, infer_type
-from finchsched.api.promotion import ElementType, Weak, kinds_of, promote, strong
+from finchsched.api.promotion import ElementType, Weak, check_scalars, kinds_of, promote, strong
 from finchsched.ast.format import Level
 from finchsched.ast.scalar import Literal, Value
 from finchsched.errors import DtypeError, ShapeMismatchError
@@ -85,10 +85,14 @@ def scalar_node(value: Scalar, kind: ElementType) -> GraphNode:
 def map_node(name: str, *args: GraphNode) -> GraphNode:
     """The operator called `name` on arguments that broadcast.
 
-    Raises ShapeMismatchError where they do not, DtypeError where NumPy has no such operation.
+    Raises ShapeMismatchError where they do not, DtypeError where NumPy has no such operation, for a Python scalar that
+    does not fit the tensors' type, and for integers to a negative power.
     """
     op = operator(name)
-    result = promote(op, tuple([arg.type for arg in args]))[2]
+    types = tuple([arg.type for arg in args])
+    result = promote(op, types)[2]
+    if any([arg.kind == "scalar" for arg in args]):
+        check_scalars(op, types, tuple([arg.data if arg.kind == "scalar" else None for arg in args]))
     first = args[0].shape
     shape = first if len(args) == 1 else broadcast(args)
     return GraphNode("map", name, args, shape, result)
@@ -122,12 +126,14 @@ def cast_node(arg: GraphNode, dtype: DType) -> GraphNode:
 
 
 def reduce_node(name: str, arg: GraphNode, axes: Sequence[int] | int | None, keepdims: bool) -> GraphNode:
-    """Reduce along `axes` (all if None).  `add` and `mul` widen bool to int64.
+    """Reduce along `axes` (all if None).  `add` and `mul` widen bools and integers to 64 bits.
 
-    Raises ShapeMismatchError for an axis that does not exist or comes twice, and for `min` and `max` over no element.
+    Raises ShapeMismatchError for an axis that does not exist or comes twice, and for `min` and `max` over no element,
+    and DtypeError for a type that the operator does not have (`min` and `max` of complex numbers).
     """
     which = _normal_axes(axes, arg.shape)
     dtype = strong(arg.type)
+    promote(operator(name), (dtype, dtype))
     if name in ("add", "mul"):
         dtype = accumulator_dtype(dtype)
     elif any(arg.shape[axis] == 0 for axis in which):

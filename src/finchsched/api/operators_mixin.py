@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from finchsched.algebra.dtypes import as_dtype
 from finchsched.api.convert import element_dtype, to_fiber_tensor
 from finchsched.api.einsum_numpy import parse_numpy
 from finchsched.api.graph import (
@@ -32,19 +31,12 @@ def as_node(value: object) -> GraphNode | None:
     if isinstance(value, ArrayOperators):
         return value.node
     if isinstance(value, np.generic):
-        return _numpy_scalar(value)
-    if isinstance(value, bool | int | float):
+        return scalar_node(value.item(), element_dtype(value.dtype))
+    if isinstance(value, bool | int | float | complex):
         return scalar_node(value, weak_type(value))
     if isinstance(value, np.ndarray | list) or sp.issparse(value):
         return tensor_node(to_fiber_tensor(value, None, False))
     return None
-
-
-def _numpy_scalar(value: np.generic) -> GraphNode:
-    kind = value.dtype.kind
-    if kind in "iu" and -(2**63) <= int(value) < 2**63:
-        return scalar_node(int(value), as_dtype("int64"))
-    return scalar_node(value.item(), element_dtype(value.dtype))
 
 
 class ArrayOperators:
@@ -146,9 +138,9 @@ class ArrayOperators:
         return self._binary("mod", other, True)
 
     def __pow__(self, other: object) -> Any:
-        """A power; the square of numbers is a product, which integers have too."""
-        if type(other) is int and other == 2 and not strong(self._node.type).is_bool:
-            return self._finish(map_node("mul", self._node, self._node))
+        """A power; a square is a product."""
+        if type(other) is int and other == 2:
+            return self._unary("square") if self.dtype == np.bool else self._finish(map_node("mul", self._node, self._node))
         return self._binary("pow", other)
 
     def __rpow__(self, other: object) -> Any:
@@ -171,6 +163,18 @@ class ArrayOperators:
 
     def __rxor__(self, other: object) -> Any:
         return self._binary("xor", other, True)
+
+    def __lshift__(self, other: object) -> Any:
+        return self._binary("left_shift", other)
+
+    def __rlshift__(self, other: object) -> Any:
+        return self._binary("left_shift", other, True)
+
+    def __rshift__(self, other: object) -> Any:
+        return self._binary("right_shift", other)
+
+    def __rrshift__(self, other: object) -> Any:
+        return self._binary("right_shift", other, True)
 
     def __eq__(self, other: object) -> Any:
         return self._binary("eq", other)
@@ -217,11 +221,11 @@ class ArrayOperators:
         return self._lead(other)._finish(_matmul_node(a, b))
 
     def sum(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Any:
-        """The sum along `axis` (all if None); bool counts as int64."""
+        """The sum along `axis` (all if None); bools and integers are added up in 64 bits."""
         return self._reduce("add", axis, keepdims)
 
     def prod(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Any:
-        """The product along `axis` (all if None); bool counts as int64."""
+        """The product along `axis` (all if None); bools and integers are multiplied in 64 bits."""
         return self._reduce("mul", axis, keepdims)
 
     def min(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Any:

@@ -155,6 +155,9 @@ class Tensor(ArrayOperators):
     def __int__(self) -> int:
         return int(self._scalar("int()"))
 
+    def __complex__(self) -> complex:
+        return complex(self._scalar("complex()"))
+
     def _scalar(self, what: str) -> Scalar:
         if self.ndim:
             raise FormatError(f"{what} is for tensors without axes, this one has shape {self.shape}")
