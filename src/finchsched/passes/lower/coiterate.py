@@ -17,7 +17,7 @@ from finchsched.ast.looplet import Child, Fill, Lookup, Looplet, Run, Sequence, 
 from finchsched.ast.names import Names
 from finchsched.ast.node import Node, walk
 from finchsched.formats.unfurl import plus
-from finchsched.passes.lower.kernel_terms import advance, both, clamp, equal, less, when
+from finchsched.passes.lower.kernel_terms import advance, both, cast, clamp, equal, less, when
 from finchsched.passes.lower.structural import EMPTY, is_empty
 from finchsched.rewrite import PostWalk, rewrite
 
@@ -251,30 +251,53 @@ class _Merge:
     def _single(self, key: Node) -> list[KernelStmt]:
         stepper = self.steppers[key]
         coordinate = Var(self.around.names.fresh(self.region.index), UINT64)
+        if stepper.run is not None:
+            body = [Set(coordinate, self._coordinate(key)), *self._enter(key, coordinate)]
+            body += [*self._point((key,), coordinate), self._leave(key)]
+            return [While(less(stepper.var, stepper.end), Seq(tuple(body)))]
         at = Var(self.around.names.fresh(f"{stepper.var.name}_at"), UINT64)
-        body: list[KernelStmt] = [Set(coordinate, Cast(Load(stepper.stop, at), UINT64))]
+        body = [Set(coordinate, Cast(Load(stepper.stop, at), UINT64))]
         body += self._point((key,), coordinate, at)
         return [For(at, stepper.var, stepper.end, Seq(tuple(body)))]
 
     def _two_way(self, alive: tuple[Node, ...], at: dict[Node, Var]) -> list[KernelStmt]:
         a, b = alive
-        step_a, step_b = advance(self.steppers[a].var), advance(self.steppers[b].var)
-        only_a = [*self._point_if((a,), at[a]), step_a]
-        only_b = [*self._point_if((b,), at[b]), step_b]
-        rest = when(less(at[a], at[b]), only_a, only_b)
-        return when(equal(at[a], at[b]), [*self._point_if(alive, at[a]), step_a, step_b], rest)
+        enter_a, enter_b = self._enter(a, at[a]), self._enter(b, at[b])
+        only_a = [*enter_a, *self._point_if((a,), at[a]), self._leave(a)]
+        only_b = [*enter_b, *self._point_if((b,), at[b]), self._leave(b)]
+        at_both = [*enter_a, *enter_b, *self._point_if(alive, at[a]), self._leave(a), self._leave(b)]
+        return when(equal(at[a], at[b]), at_both, when(less(at[a], at[b]), only_a, only_b))
 
     def _point_if(self, present: tuple[Node, ...], coordinate: Var) -> list[KernelStmt]:
         return self._point(present, coordinate) if self._has_body(present) else []
+
+    def _enter(self, key: Node, coordinate: KernelExpr) -> list[KernelStmt]:
+        """Find the end of the step that a stepper stands on, if it is a run, by looking at one position after another:
+        the loops inside will visit them all.
+        """
+        stepper = self.steppers[key]
+        run = stepper.run
+        if run is None:
+            return []
+        same = equal(cast(Load(stepper.stop, run), UINT64), coordinate)
+        onwards = While(both([less(run, stepper.end), same]), Seq((advance(run),)))
+        return [Set(run, plus(stepper.var, ONE)), onwards]
+
+    def _leave(self, key: Node) -> KernelStmt:
+        """Step on; a run must have been entered."""
+        stepper = self.steppers[key]
+        return advance(stepper.var) if stepper.run is None else Set(stepper.var, stepper.run)
 
     def _many_way(self, alive: tuple[Node, ...], at: dict[Node, Var]) -> list[KernelStmt]:
         smallest = Var(self.around.names.fresh(self.region.index), UINT64)
         out: list[KernelStmt] = [Set(smallest, at[alive[0]])]
         for key in alive[1:]:
             out += when(less(at[key], smallest), [Set(smallest, at[key])])
+        for key in alive:
+            out += when(equal(at[key], smallest), self._enter(key, smallest))
         out += self._decide(alive, (), alive, at, smallest)
         for key in alive:
-            out += when(equal(at[key], smallest), [advance(self.steppers[key].var)])
+            out += when(equal(at[key], smallest), [self._leave(key)])
         return out
 
     def _decide(

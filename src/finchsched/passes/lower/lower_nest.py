@@ -123,7 +123,7 @@ class _NestLowering:
         target = self.target
         if isinstance(target, AppendTarget):
             target.fill = lambda: self._expr(self.nest.target.type.fill, {}, {})
-            inner = [r for r in rooms[1:] if r is not None]
+            inner = [r for n, r in enumerate(rooms) if n in target.sparse_levels and n and r is not None]
             target.resumable = bool(inner)
             self.guessed = bool(inner) and (bool(self.workspaces) or not all(is_linear(r) for r in inner))
         if isinstance(target, ScatterTarget):
@@ -276,9 +276,7 @@ class _NestLowering:
             return self.target.unfurl(cursor.level, cursor.position, self.parameters.extent(index))
         if access in self.written and access.tensor not in self.frozen:
             return Lookup(HOLE, Child(HOLE))
-        return unfurl(
-            access.tensor.name, type_, cursor.level, cursor.position, self.parameters.extent(index), self.names
-        )
+        return unfurl(access.tensor.name, type_, cursor.level, cursor.fiber, self.parameters.extent(index), self.names)
 
     def _check_concordant(self, index: str, access: Access, cursor: Cursor) -> None:
         storage = self._storage(access)
@@ -307,7 +305,7 @@ class _NestLowering:
         for key, leaf in leaves.items():
             if isinstance(leaf, Child) and isinstance(key, Access):
                 known = _cursor(key, env)
-                env[key] = Cursor(known.level + 1, leaf.position, known.entered)
+                env[key] = known.descend(leaf)
         body = self.body_given(region.body, leaves)
         if is_empty(body):
             return []
@@ -343,7 +341,7 @@ class _NestLowering:
                 cursor = _cursor(access, env)
                 looplet = self._locate(access, cursor, coordinate)
                 if isinstance(looplet, Run) and isinstance(looplet.body, Child):
-                    env[access] = Cursor(cursor.level + 1, looplet.body.position, cursor.entered)
+                    env[access] = cursor.descend(looplet.body)
                     continue
                 assert isinstance(looplet, Thunk) and isinstance(looplet.body, Switch)
                 return [*before, *looplet.preamble, *self._branch(access, cursor, looplet.body, body, env, coords)]
@@ -383,13 +381,13 @@ class _NestLowering:
         type_ = access.tensor.type
         storage = self._storage(access)[cursor.level]
         extent: KernelExpr = self.parameters.extent(storage.name) if isinstance(storage, Index) else ONE
-        return locate(access.tensor.name, type_, cursor.level, cursor.position, coordinate, extent, self.names)
+        return locate(access.tensor.name, type_, cursor.level, cursor.fiber, coordinate, extent, self.names)
 
     def _branch(
         self, access: Access, cursor: Cursor, switch: Switch, body: Stmt, env: Env, coords: Coords
     ) -> list[KernelStmt]:
         assert isinstance(switch.then, Run) and isinstance(switch.then.body, Child)
-        found: Env = {**env, access: Cursor(cursor.level + 1, switch.then.body.position, cursor.entered)}
+        found: Env = {**env, access: cursor.descend(switch.then.body)}
         absent = self.body_given(body, {access: Fill()})
         then = self._settle(body, found, coords, False)
         return when(switch.cond, then, self._settle(absent, env, coords, False))
