@@ -163,6 +163,15 @@ class Tensor(ArrayOperators):
         array = self.to_numpy(copy=bool(copy))
         return array if dtype is None else array.astype(dtype, copy=False)
 
+    def __reduce__(self) -> Any:
+        return Tensor, (self.data,)
+
+    def __copy__(self) -> "Tensor":
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Tensor":
+        return Tensor(self.data.copy())
+
     def __repr__(self) -> str:
         about = f"shape={self.shape}, dtype={self.dtype}, format={self.format}"
         if is_sparse(self.data.type):
