@@ -33,6 +33,13 @@ class SparseCOO(Level):
     can_append: ClassVar[bool] = True
 
     @property
+    def label(self) -> str:
+        """The list once, with its number of axes."""
+        if self.part:
+            return ""
+        return self.name if self.of == 1 else f"{self.name}({self.of})"
+
+    @property
     def is_first(self) -> bool:
         """Whether the list begins here."""
         return self.part == 0
