@@ -3,7 +3,7 @@
 Grammar (generated from the dataclasses):
 
     Fill()
-    Child(position: KernelExpr, end: KernelExpr | None)
+    Child(position: KernelExpr, end: KernelExpr | None, present: Var | None)
     Truth(value: bool)
     Lookup(hole: Var, body: Looplet)
     Run(body: Looplet)
@@ -47,10 +47,14 @@ class Fill(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Child(Node):
-    """The child at `position` of the next level; with an `end`, the entries from there to it (exclusive)."""
+    """The child at `position` of the next level; with an `end`, the entries from there to it (exclusive).
+
+    present: a bool variable; where it is false there is no child but Fill.
+    """
 
     position: KernelExpr
     end: KernelExpr | None = None
+    present: Var | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -45,6 +45,7 @@ def unfurl(tensor: str, type_: TensorType, level: int, fiber: Child, extent: Ker
     """The fiber that is the child `fiber` of the level above, for reading in rising order of coordinates."""
     match type_.levels[level]:
         case Dense():
+            assert fiber.present is None
             return Lookup(HOLE, Child(plus(times(fiber.position, extent), HOLE)))
         case SparseList() | SparseCOO():
             crd = level_buffer(tensor, type_, level, "crd", writable=False)
@@ -55,7 +56,10 @@ def unfurl(tensor: str, type_: TensorType, level: int, fiber: Child, extent: Ker
             if _is_run(type_, level):
                 run = Var(names.fresh(f"{tensor}_p{level}_run"), UINT64)
                 stepper = Stepper(here, end, crd, Spike(Fill(), Child(here, run)), run)
-            return Thunk((Set(here, start), Set(end, stop)), stepper)
+            preamble: tuple[KernelStmt, ...] = (Set(here, start), Set(end, stop))
+            if fiber.present is not None:  # else the fiber is empty
+                preamble = (Set(here, ZERO), Set(end, ZERO), If(fiber.present, Seq(preamble), Seq(())))
+            return Thunk(preamble, stepper)
         case SparseByteMap():
             crd = level_buffer(tensor, type_, level, "crd", writable=True)
             here = Var(names.fresh(f"{tensor}_p"), UINT64)
@@ -102,7 +106,7 @@ def locate(
             end = Var(names.fresh(f"{tensor}_p{level}_end"), UINT64)
             last = Var(names.fresh(f"{tensor}_c{level}"), UINT64)
             start, stop = _range(tensor, type_, level, fiber)
-            preamble: tuple[KernelStmt, ...] = (
+            preamble = (
                 Set(end, stop),
                 Search(here, crd, start, end, coordinate),
                 Set(last, extent),

@@ -5,19 +5,20 @@ of highest priority (Thunk, Switch, Run, Sequence, Stepper, Lookup), splits or e
 recurs; regions whose body simplifies to nothing leave no code behind.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
+from types import MappingProxyType
 from typing import Protocol, TypeVar
 
-from finchsched.algebra.dtypes import UINT64
+from finchsched.algebra.dtypes import BOOL, UINT64
 from finchsched.ast.kernel import ONE, Cast, For, KernelExpr, KernelStmt, Load, Search, Seq, Set, Var, While
 from finchsched.ast.loop import Stmt
 from finchsched.ast.looplet import Child, Fill, Lookup, Looplet, Run, Sequence, Stepper, Switch, Thunk
 from finchsched.ast.names import Names
 from finchsched.ast.node import Node, walk
 from finchsched.formats.unfurl import plus
-from finchsched.passes.lower.kernel_terms import advance, both, cast, clamp, equal, less, when
+from finchsched.passes.lower.kernel_terms import advance, binary, both, cast, clamp, either, equal, less, when
 from finchsched.passes.lower.structural import EMPTY, is_empty
 from finchsched.rewrite import PostWalk, rewrite
 
@@ -51,9 +52,13 @@ class Region:
 
 
 class Surroundings(Protocol):
-    """What lowering a region needs from the lowering of the nest around it."""
+    """What lowering a region needs from the lowering of the nest around it.
+
+    compact: short code matters more than fast code.
+    """
 
     names: Names
+    compact: bool
 
     def at_point(self, region: Region, coordinate: Var, leaves: Leaves) -> list[KernelStmt]:
         """The body at one coordinate."""
@@ -176,8 +181,11 @@ def _fill_hole(looplet: N, hole: Var, value: KernelExpr) -> N:
 class _Merge:
     """Co-iteration of steppers: the next coordinate is the smallest one, and those that stand on it advance.
 
-    One stepper is a plain loop over positions; two are a three-way branch; more are a decision tree.  Gaps between
-    stored coordinates get code only if the body does something there.
+    One stepper is a plain loop over positions; two are a three-way branch; more are a decision tree.  That writes the
+    body once for each set of steppers that may stand on a coordinate, and so do the loops inside it: code grows
+    exponentially with the levels.  Compact code has one loop and one body, in which it is not known yet who stands
+    there; an absent one is an empty fiber to the loops inside, and a branch where they end.  Gaps between stored
+    coordinates get code only if the body does something there.
     """
 
     around: Surroundings
@@ -203,16 +211,26 @@ class _Merge:
         part = replace(self.region, lo=self.cursor, hi=stop, looplets=rest, body=self.gap, whole=False)
         return lower_region(self.around, part)
 
-    def _point(self, present: tuple[Node, ...], coordinate: Var, at: Var | None = None) -> list[KernelStmt]:
+    def _point(
+        self,
+        present: tuple[Node, ...],
+        coordinate: Var,
+        at: Var | None = None,
+        here: Mapping[Node, Var] = MappingProxyType({}),
+    ) -> list[KernelStmt]:
         """The gap before a coordinate and the body at it, where only `present` stand on it.
 
-        `at`: the loop variable that takes the place of the only stepper's own.
+        `at`: the loop variable that takes the place of the only stepper's own.  `here`: for those of `present` that
+        may be absent, whether they are there.
         """
         leaves: Leaves = {}
         for key, looplet in self.region.looplets.items():
             if key in present:
                 tail, own = self.steppers[key].chunk.tail, self.steppers[key].var
                 leaves[key] = tail if at is None else _fill_hole(tail, own, at)
+                if key in here:
+                    assert isinstance(tail, Child)
+                    leaves[key] = tail.replace(present=here[key])
             elif key in self.steppers:
                 leaves[key] = Fill()
             else:
@@ -236,6 +254,8 @@ class _Merge:
             return []
         if len(alive) == 1:
             return self._single(alive[0])
+        if self.around.compact:
+            return self._all_at_once(alive)
         coordinates = {
             key: Var(self.around.names.fresh(f"{self.region.index}_{n}"), UINT64) for n, key in enumerate(alive)
         }
@@ -315,6 +335,26 @@ class _Merge:
         here = self._decide(rest, (*present, key), alive, at, smallest)
         elsewhere = self._decide(rest, present, alive, at, smallest)
         return when(equal(at[key], smallest), here, elsewhere)
+
+    def _all_at_once(self, alive: tuple[Node, ...]) -> list[KernelStmt]:
+        """Compact code: one loop until all have ended."""
+        fresh, index = self.around.names.fresh, self.region.index
+        at = {key: Var(fresh(f"{index}_{n}"), UINT64) for n, key in enumerate(alive)}
+        here = {key: Var(fresh(f"{index}_{n}_here"), BOOL) for n, key in enumerate(alive)}
+        running = {key: less(self.steppers[key].var, self.steppers[key].end) for key in alive}
+        smallest = Var(fresh(index), UINT64)
+        body: list[KernelStmt] = [Set(smallest, self.region.hi)]
+        for key in alive:
+            body += [Set(at[key], self.region.hi), *when(running[key], [Set(at[key], self._coordinate(key))])]
+            body.append(Set(smallest, binary("min", smallest, at[key])))
+        for key in alive:
+            body += [Set(here[key], equal(at[key], smallest)), *when(here[key], self._enter(key, smallest))]
+        inner = self._point(alive, smallest, here=here)
+        needed = [here[key] for key in alive if not self._any_body(tuple(k for k in alive if k != key))]
+        body += when(both(needed), inner) if needed else inner
+        for key in alive:
+            body += when(here[key], [self._leave(key)])
+        return [While(either(list(running.values())), Seq(tuple(body)))]
 
     def _tails(self, alive: tuple[Node, ...]) -> list[KernelStmt]:
         """What is left when one stepper has ended."""

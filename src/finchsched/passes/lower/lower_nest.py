@@ -12,6 +12,7 @@ al., "Looplets" (2023).
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from finchsched.algebra.dtypes import INT64, UINT64
 from finchsched.algebra.operators import identity, operator, result_type
@@ -84,20 +85,36 @@ from finchsched.rewrite import PreWalk, rewrite
 __all__ = ["lower_nest"]
 
 
+LONGEST = 400
+"""Statements of a kernel.  Compiling takes about 5 ms for each; a longer one is written compactly instead."""
+
+
 def lower_nest(nest: Nest, name: str, *, reassociate: str) -> LoweredNest:
     """The kernel of a nest, with what it needs to be called.  Raises LoweringError for a nest that is not
     concordant.
     """
-    return _NestLowering(nest, name, reassociate).lower()
+    try:
+        return _NestLowering(nest, name, reassociate, compact=False).lower()
+    except _TooLongError:
+        return _NestLowering(nest, name, reassociate, compact=True).lower()
+
+
+class _TooLongError(Exception):
+    """A kernel has more statements than it should."""
 
 
 class _NestLowering:
-    """State of lowering one nest: names, parameters met so far, the target."""
+    """State of lowering one nest: names, parameters met so far, the target.
 
-    def __init__(self, nest: Nest, name: str, reassociate: str) -> None:
+    compact: steppers are merged by short code.  points: how many bodies have been written.
+    """
+
+    def __init__(self, nest: Nest, name: str, reassociate: str, *, compact: bool) -> None:
         self.nest = nest
         self.name = name
         self.reassociate = reassociate
+        self.compact = compact
+        self.points = 0
         assign = target_assign(nest)
         assert isinstance(assign.target, Access)
         self.op = assign.op
@@ -131,6 +148,7 @@ class _NestLowering:
         else:
             stmts = [*target.prologue(), *self._settle(body, {}, {}, covering=True), *target.epilogue()]
         seq = Seq(tuple(stmts))
+        self._check_length(sum(isinstance(node, KernelStmt) for node in walk(seq)))
         buffers = self._buffers(seq)
         kernel = Kernel(
             self.name,
@@ -152,6 +170,11 @@ class _NestLowering:
             self.outer,
             self._initial(),
         )
+
+    def _check_length(self, statements: int) -> None:
+        """Raise _TooLongError if code that is to be fast gets too long."""
+        if statements > LONGEST and not self.compact:
+            raise _TooLongError
 
     def _initial(self) -> Node:
         dtype = self.nest.target.type.dtype
@@ -301,6 +324,8 @@ class _NestLowering:
 
     def at_point(self, region: Region, coordinate: Var, leaves: Leaves, env: Env, coords: Coords) -> list[KernelStmt]:
         """The body at one coordinate."""
+        self.points += 1
+        self._check_length(self.points)
         env = dict(env)
         for key, leaf in leaves.items():
             if isinstance(leaf, Child) and isinstance(key, Access):
@@ -337,6 +362,8 @@ class _NestLowering:
         before: list[KernelStmt] = []
         self._mirror_model(env)
         for access in dict.fromkeys(accesses(body)):
+            if self._must_decide(access, env, coords):
+                return self._decide(access, body, env, coords)
             while (coordinate := self._next_known(access, env, coords)) is not None:
                 cursor = _cursor(access, env)
                 looplet = self._locate(access, cursor, coordinate)
@@ -352,6 +379,27 @@ class _NestLowering:
         opening, closing = self._enter_target(body, env, coords, covering)
         inner = self._stmt(body, env, coords, covering)
         return [*before, *opening, *inner, *closing]
+
+    def _must_decide(self, access: Access, env: Env, coords: Coords) -> bool:
+        """Whether it must be known now if an access that may be absent is: anything but stepping through it needs it."""
+        cursor = env.get(access)
+        if not isinstance(cursor, Cursor) or cursor.present is None:
+            return False
+        levels = access.tensor.type.levels
+        return (
+            cursor.level == len(levels)
+            or levels[cursor.level].can_locate
+            or self._next_known(access, env, coords) is not None
+        )
+
+    def _decide(self, access: Access, body: Stmt, env: Env, coords: Coords) -> list[KernelStmt]:
+        """The body where an access is present, and where it is not."""
+        cursor = _cursor(access, env)
+        assert cursor.present is not None
+        found: Env = {**env, access: replace(cursor, present=None)}
+        then = self._settle(body, found, coords, covering=False)
+        absent = self.body_given(body, {access: Fill()})
+        return when(cursor.present, then, self._settle(absent, env, coords, covering=False))
 
     def _mirror_model(self, env: Env) -> None:
         if isinstance(self.target, SharedTarget) and self.target.model is not None:
@@ -502,6 +550,7 @@ class _LoopScope:
     def __init__(self, lowering: _NestLowering, env: Env, coords: Coords) -> None:
         self._lowering, self._env, self._coords = lowering, env, coords
         self.names = lowering.names
+        self.compact = lowering.compact
 
     def at_point(self, region: Region, coordinate: Var, leaves: Leaves) -> list[KernelStmt]:
         return self._lowering.at_point(region, coordinate, leaves, self._env, self._coords)

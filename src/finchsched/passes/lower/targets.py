@@ -45,22 +45,23 @@ class Cursor:
     """How far an access has been resolved: the next level to unfurl, and the position of its fiber there.
 
     `entered`: for a target, up to which level `Target.enter` has been called.  `end`: inside a coordinate list, where
-    the entries end that begin at `position`.
+    the entries end that begin at `position`.  `present`: where that variable is false, nothing is stored.
     """
 
     level: int
     position: KernelExpr
     entered: int = 0
     end: KernelExpr | None = None
+    present: Var | None = None
 
     @property
     def fiber(self) -> Child:
         """The fiber to unfurl next, as a child of the level above."""
-        return Child(self.position, self.end)
+        return Child(self.position, self.end, self.present)
 
     def descend(self, child: Child) -> "Cursor":
         """The cursor of a child, one level further in."""
-        return Cursor(self.level + 1, child.position, self.entered, child.end)
+        return Cursor(self.level + 1, child.position, self.entered, child.end, child.present)
 
 
 @dataclass(frozen=True, slots=True)
