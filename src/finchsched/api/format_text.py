@@ -45,7 +45,9 @@ def parse_format(text: str, rank: int, *, narrow: bool) -> tuple[tuple[Level, ..
     name = nest.strip().lower()
     if name in _MATRICES:
         if rank != 2:
-            raise FormatError(f"format {text!r} is for 2 axes; the array has {rank}\nhint: csf and coo are for any number")
+            raise FormatError(
+                f"format {text!r} is for 2 axes; the array has {rank}\nhint: csf and coo are for any number"
+            )
         kinds, own = _MATRICES[name]
         if found is not None and perm != own:
             raise FormatError(f"format {text!r}: {name} has perm={own}\nhint: leave perm out, or write the nest")

@@ -170,7 +170,6 @@ class _Append(OutputPlan):
             parents = used
         output.val = output.val[:parents]
 
-
     def _ends(self, pos: Array, number: int, used: int) -> Array:
         """`pos` of a level with what the kernel leaves to be done."""
         if number == 0:

@@ -3,7 +3,21 @@
 from finchsched.algebra.dtypes import BOOL, UINT64
 from finchsched.algebra.operators import operator
 from finchsched.ast.format import TensorType
-from finchsched.ast.kernel import ONE, ZERO, Apply, Buffer, Cast, If, KernelExpr, KernelStmt, Load, Search, Seq, Set, Var
+from finchsched.ast.kernel import (
+    ONE,
+    ZERO,
+    Apply,
+    Buffer,
+    Cast,
+    If,
+    KernelExpr,
+    KernelStmt,
+    Load,
+    Search,
+    Seq,
+    Set,
+    Var,
+)
 from finchsched.ast.looplet import Child, Fill, Lookup, Looplet, Run, Spike, Stepper, Switch, Thunk
 from finchsched.ast.names import Names
 from finchsched.errors import FormatError

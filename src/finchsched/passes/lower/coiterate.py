@@ -273,7 +273,7 @@ class _Merge:
         coordinate = Var(self.around.names.fresh(self.region.index), UINT64)
         if stepper.run is not None:
             body = [Set(coordinate, self._coordinate(key)), *self._enter(key, coordinate)]
-            body += [*self._point((key,), coordinate), self._leave(key)]
+            body += [*self._point((key,), coordinate), *self._leave(key)]
             return [While(less(stepper.var, stepper.end), Seq(tuple(body)))]
         at = Var(self.around.names.fresh(f"{stepper.var.name}_at"), UINT64)
         body = [Set(coordinate, Cast(Load(stepper.stop, at), UINT64))]
@@ -283,30 +283,34 @@ class _Merge:
     def _two_way(self, alive: tuple[Node, ...], at: dict[Node, Var]) -> list[KernelStmt]:
         a, b = alive
         enter_a, enter_b = self._enter(a, at[a]), self._enter(b, at[b])
-        only_a = [*enter_a, *self._point_if((a,), at[a]), self._leave(a)]
-        only_b = [*enter_b, *self._point_if((b,), at[b]), self._leave(b)]
-        at_both = [*enter_a, *enter_b, *self._point_if(alive, at[a]), self._leave(a), self._leave(b)]
+        only_a = [*enter_a, *self._point_if((a,), at[a]), *self._leave(a)]
+        only_b = [*enter_b, *self._point_if((b,), at[b]), *self._leave(b)]
+        at_both = [*enter_a, *enter_b, *self._point_if(alive, at[a]), *self._leave(a), *self._leave(b)]
         return when(equal(at[a], at[b]), at_both, when(less(at[a], at[b]), only_a, only_b))
 
     def _point_if(self, present: tuple[Node, ...], coordinate: Var) -> list[KernelStmt]:
         return self._point(present, coordinate) if self._has_body(present) else []
 
     def _enter(self, key: Node, coordinate: KernelExpr) -> list[KernelStmt]:
-        """Find the end of the step that a stepper stands on, if it is a run, by looking at one position after another:
-        the loops inside will visit them all.
+        """If steps are runs, find the end of the one at a coordinate, which is empty if the stepper stands further on.
+
+        It looks at one position after another: the loops inside will visit them all.
         """
         stepper = self.steppers[key]
         run = stepper.run
         if run is None:
             return []
         same = equal(cast(Load(stepper.stop, run), UINT64), coordinate)
-        onwards = While(both([less(run, stepper.end), same]), Seq((advance(run),)))
-        return [Set(run, plus(stepper.var, ONE)), onwards]
+        return [Set(run, stepper.var), While(both([less(run, stepper.end), same]), Seq((advance(run),)))]
 
-    def _leave(self, key: Node) -> KernelStmt:
-        """Step on; a run must have been entered."""
+    def _leave(self, key: Node) -> list[KernelStmt]:
+        """Step on from a step that was entered."""
         stepper = self.steppers[key]
-        return advance(stepper.var) if stepper.run is None else Set(stepper.var, stepper.run)
+        return [advance(stepper.var) if stepper.run is None else Set(stepper.var, stepper.run)]
+
+    def _leave_if(self, here: KernelExpr, key: Node) -> list[KernelStmt]:
+        """Step on if the stepper stands on the coordinate; an empty run leads nowhere."""
+        return self._leave(key) if self.steppers[key].run is not None else when(here, self._leave(key))
 
     def _many_way(self, alive: tuple[Node, ...], at: dict[Node, Var]) -> list[KernelStmt]:
         smallest = Var(self.around.names.fresh(self.region.index), UINT64)
@@ -314,10 +318,10 @@ class _Merge:
         for key in alive[1:]:
             out += when(less(at[key], smallest), [Set(smallest, at[key])])
         for key in alive:
-            out += when(equal(at[key], smallest), self._enter(key, smallest))
+            out += self._enter(key, smallest)
         out += self._decide(alive, (), alive, at, smallest)
         for key in alive:
-            out += when(equal(at[key], smallest), [self._leave(key)])
+            out += self._leave_if(equal(at[key], smallest), key)
         return out
 
     def _decide(
@@ -348,12 +352,12 @@ class _Merge:
             body += [Set(at[key], self.region.hi), *when(running[key], [Set(at[key], self._coordinate(key))])]
             body.append(Set(smallest, binary("min", smallest, at[key])))
         for key in alive:
-            body += [Set(here[key], equal(at[key], smallest)), *when(here[key], self._enter(key, smallest))]
+            body += [Set(here[key], equal(at[key], smallest)), *self._enter(key, smallest)]
         inner = self._point(alive, smallest, here=here)
         needed = [here[key] for key in alive if not self._any_body(tuple(k for k in alive if k != key))]
         body += when(both(needed), inner) if needed else inner
         for key in alive:
-            body += when(here[key], [self._leave(key)])
+            body += self._leave_if(here[key], key)
         return [While(either(list(running.values())), Seq(tuple(body)))]
 
     def _tails(self, alive: tuple[Node, ...]) -> list[KernelStmt]:
