@@ -268,7 +268,8 @@ def _from_coordinates(matrix: Any, dtype: DType, fill_value: Scalar | None) -> F
     try:
         listed = matrix.tocoo()
     except (IndexError, ValueError) as error:
-        raise FormatError(f"SciPy cannot read this {matrix.format} array: {error}") from error
+        kind = "matrix" if len(matrix.shape) == 2 else "array"
+        raise FormatError(f"SciPy cannot read this {matrix.format} {kind}: {error}") from error
     shape = tuple(map(int, matrix.shape))
     val = _plain(np.asarray(listed.data), dtype)
     return coordinate_tensor(index_arrays(listed.coords), val, shape, _checked_fill(fill_value, dtype), None)

@@ -76,8 +76,6 @@ def index_arrays(coords: Any) -> list[_Array]:
             )
         if array.dtype.kind not in "iu" and len(array):
             raise FormatError(f"coordinates on axis {axis} must be integers; found {array.dtype}")
-        if len(array) != len(arrays[0]):
-            raise FormatError(f"axis 0 has {len(arrays[0])} coordinates, axis {axis} has {len(array)}")
     return [array if array.dtype.kind in "iu" else array.astype(np.int64) for array in arrays]
 
 
@@ -117,4 +115,4 @@ def _check_range(array: _Array, axis: int, extent: int) -> None:
     wrong = array < 0 if least < 0 else array >= extent
     at = int(wrong.argmax())
     allowed = f"lie in 0 .. {extent - 1}" if extent else "be absent, as the extent is 0"
-    raise FormatError(f"coordinates on axis {axis} must {allowed}; found {array[at]} at entry {at}")
+    raise FormatError(f"coordinates on axis {axis} must {allowed}; found {array[at]} at position {at}")

@@ -111,9 +111,9 @@ class _Compressed:
 def from_csr(indptr: Any, indices: Any, data: Any, shape: Any, *, fill_value: Scalar | None = None) -> Tensor:
     """The matrix whose row i has `data[indptr[i]:indptr[i + 1]]` at the columns `indices[indptr[i]:indptr[i + 1]]`.
 
-    Arrays of the right types are not copied: the tensor sees later changes of them, and never changes them itself.  Rows
-    that are not sorted, or have a column twice, are put right in a copy.  O(entries + rows).  Raises FormatError unless
-    pointers and indices fit the shape.
+    Arrays of the right types are not copied: the tensor sees later changes of them, and never changes them itself.
+    Rows that are not sorted, or have a column twice, are put right in a copy.  O(entries + rows).  Raises FormatError
+    unless pointers and indices fit the shape.
     """
     return _from_compressed("csr", indptr, indices, data, shape, fill_value)
 

@@ -8,7 +8,8 @@ coo           one SparseCOO, a sorted list of coordinates, over all axes
 Dense(SparseList(Element))    any nest, outermost level first; the innermost may be left out
 Dense(SparseCOO(2)(Element))  a level over two axes
 
-`, perm=(2, 0, 1)` after a nest, `dense`, `csf` or `coo` says which axis each level stores; without it, axes come in order.
+`, perm=(2, 0, 1)` after a nest, `dense`, `csf` or `coo` says which axis each level stores; without it, axes come in
+order.
 """
 
 import re

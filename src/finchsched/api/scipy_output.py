@@ -38,15 +38,13 @@ def to_scipy_array(tensor: Stored, format: str | None, *, copy: bool) -> Any:
     rank = tensor.data.ndim
     if format is not None and format not in _FORMATS:
         raise FormatError(f"found the format {format!r}, expected one of SciPy's: {', '.join(_FORMATS)}")
-    if rank == 0:
-        raise FormatError("SciPy has no sparse arrays without axes\nhint: use .item()")
     if format is None:
         format = _default(tensor) if rank == 2 else "coo"
     if rank == 2 and format in _COMPRESSED:
-        return _compressed(tensor.asformat(format).data, format, copy)
+        return _compressed(_in_format(tensor, format), format, copy)
     if format == "coo":
         return _coordinates(tensor.data, copy)
-    through = _compressed(tensor.asformat("csr").data, "csr", copy) if rank == 2 else _coordinates(tensor.data, copy)
+    through = _compressed(_in_format(tensor, "csr"), "csr", copy) if rank == 2 else _coordinates(tensor.data, copy)
     try:
         return through.asformat(format)
     except (TypeError, ValueError, NotImplementedError) as error:
@@ -58,6 +56,11 @@ def _default(tensor: Stored) -> str:
     if all(isinstance(level, SparseCOO) for level in levels):
         return "coo"
     return "csc" if tensor.format == "csc" else "csr"
+
+
+def _in_format(tensor: Stored, format: str) -> FiberTensor:
+    """The tensor's own buffers, of whatever index width, if it has the format already."""
+    return tensor.data if tensor.format == format else tensor.asformat(format).data
 
 
 def _compressed(data: FiberTensor, format: str, copy: bool) -> Any:

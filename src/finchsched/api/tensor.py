@@ -114,14 +114,15 @@ class Tensor(ArrayOperators):
 
         The default for a matrix is csc if it is stored by columns, coo if it is a list of coordinates, else csr; arrays
         of one axis, or more than two, are coo.  Buffers are shared (read-only if finchsched made them) where formats
-        agree, unless `copy`.  Raises FormatError for a dense tensor, a fill other than 0, no axes, or a format that
-        SciPy does not have for so many axes.
+        agree, unless `copy`.  Raises FormatError for a dense tensor, a fill other than 0, or a format that SciPy
+        does not have for so many axes.
         """
         if self.fill_value != 0:
             raise FormatError(f"SciPy's matrices have the fill 0, this tensor has {self.fill_value!r}")
         if not is_sparse(self.data.type):
             shown = "csr" if self.ndim == 2 else "coo"
-            raise FormatError(f'this tensor is dense\nhint: use .to_numpy(), or .asformat("{shown}") first')
+            hint = f'.to_numpy(), or .asformat("{shown}") first' if self.ndim else ".item()"
+            raise FormatError(f"this tensor is dense\nhint: use {hint}")
         return to_scipy_array(self, format, copy=copy)
 
     def item(self) -> Scalar:

@@ -32,9 +32,9 @@ def from_dense(
     """The entries of `array` where `mask` holds, stored as `levels` and `perm` (storage level -> logical axis) say.
 
     The default mask holds where an entry differs from `fill` (NaN equals NaN).  A SparseList or SparseCOO keeps a
-    coordinate iff something in its subfiber is stored; a Dense level stores every coordinate, those outside the mask with the fill as
-    their value. Raises ShapeMismatchError where mask, levels or perm do not fit the array, FormatError for a level that
-    holds no tensor.
+    coordinate iff something in its subfiber is stored; a Dense level stores every coordinate, those outside the mask
+    with the fill as their value.  Raises ShapeMismatchError where mask, levels or perm do not fit the array,
+    FormatError for a level that holds no tensor.
     """
     array = np.asarray(array)
     dtype = as_dtype(array.dtype)

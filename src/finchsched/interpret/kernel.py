@@ -3,7 +3,8 @@
 Every operation is `finchsched.algebra.operators.apply`, so it follows NumPy: unsigned integers wrap around, `x // 0`
 and `x % 0` of integers are 0, min and max pass NaN on.  Where a kernel would read or write beyond an array, a
 KernelError names the buffer and the position.  All arguments of an operation are evaluated, those of `where` too: a
-load in any of them must be in range.  Only the `and` and `or` that make up the condition of an If or a While stop early.
+load in any of them must be in range.  Only the `and` and `or` that make up the condition of an If or a While stop
+early.
 """
 
 from collections.abc import Mapping

@@ -381,7 +381,7 @@ class _NestLowering:
         return [*before, *opening, *inner, *closing]
 
     def _must_decide(self, access: Access, env: Env, coords: Coords) -> bool:
-        """Whether it must be known now if an access that may be absent is: anything but stepping through it needs it."""
+        """Whether it must be known now if an access is there that may be absent: only stepping needs not to know."""
         cursor = env.get(access)
         if not isinstance(cursor, Cursor) or cursor.present is None:
             return False
