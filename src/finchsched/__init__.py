@@ -1,7 +1,33 @@
 """finchsched: an autoscheduling compiler for sparse, structured and dense arrays."""
 
 from finchsched import errors
-from finchsched.api import Lazy, Plan, Tensor, asarray, compute, einsum, explain, fuse, lazy, plan, read, sample_path
+from finchsched.api import (
+    Lazy,
+    Plan,
+    Tensor,
+    asarray,
+    compute,
+    einsum,
+    empty,
+    empty_like,
+    explain,
+    eye,
+    from_coo,
+    from_csc,
+    from_csr,
+    full,
+    full_like,
+    fuse,
+    lazy,
+    ones,
+    ones_like,
+    plan,
+    random,
+    read,
+    sample_path,
+    zeros,
+    zeros_like,
+)
 from finchsched.settings import config
 from finchsched.version import __version__
 
@@ -14,11 +40,24 @@ __all__ = [
     "compute",
     "config",
     "einsum",
+    "empty",
+    "empty_like",
     "errors",
     "explain",
+    "eye",
+    "from_coo",
+    "from_csc",
+    "from_csr",
+    "full",
+    "full_like",
     "fuse",
     "lazy",
+    "ones",
+    "ones_like",
     "plan",
+    "random",
     "read",
     "sample_path",
+    "zeros",
+    "zeros_like",
 ]

@@ -251,9 +251,9 @@ def explain(*args: Any, **named: Any) -> str:
     return explain_plan(plan(*args, **named))
 
 
-def to_scipy(x: object, *, copy: bool = False) -> Any:
-    """`asarray(x).to_scipy()`: a CSR or CSC array; see Tensor.to_scipy."""
-    return asarray(x).to_scipy(copy=copy)
+def to_scipy(x: object, format: str | None = None, *, copy: bool = False) -> Any:
+    """`asarray(x).to_scipy(format)`: a SciPy sparse array; see Tensor.to_scipy."""
+    return asarray(x).to_scipy(format, copy=copy)
 
 
 def to_dense(x: object, *, copy: bool = False) -> NDArray[Any]:

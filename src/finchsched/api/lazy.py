@@ -64,7 +64,7 @@ class Lazy(ArrayOperators):
         """Raises LazyValueError: there is nothing to convert before `compute`."""
         raise _not_computed("cannot become a NumPy array")
 
-    def to_scipy(self, *, copy: bool = False) -> Any:
+    def to_scipy(self, format: str | None = None, *, copy: bool = False) -> Any:
         """Raises LazyValueError: there is nothing to convert before `compute`."""
         raise _not_computed("cannot become a SciPy matrix")
 

@@ -16,7 +16,7 @@ from finchsched.algebra.dtypes import INT32, INT64, DType
 from finchsched.ast.format import Level, TensorType, is_sparse, storage_order
 from finchsched.ast.loop import Access, Assign, Index, Tensor, storage_names
 from finchsched.autoschedule.structure import compressed_names, skippable
-from finchsched.formats.levels import Dense, SparseList
+from finchsched.formats.levels import Dense, SparseCOO, SparseList
 from finchsched.passes.loop.lower_to_loops import loops_over
 from finchsched.passes.loop.query_form import QueryForm
 from finchsched.passes.lower.pattern import pattern_source
@@ -32,8 +32,12 @@ def index_dtype(wide: bool) -> DType:
 def with_index_width(type_: TensorType, wide: bool) -> TensorType:
     """A type whose compressed levels have index arrays of the given width."""
     width = index_dtype(wide)
-    levels = tuple(SparseList(width, width) if isinstance(level, SparseList) else level for level in type_.levels)
-    return type_.replace(levels=levels)
+    return type_.replace(
+        levels=tuple(
+            level.replace(pos=width, crd=width) if isinstance(level, SparseList | SparseCOO) else level
+            for level in type_.levels
+        )
+    )
 
 
 def choose_output_type(form: QueryForm, *, wide: bool) -> TensorType:

@@ -4,7 +4,7 @@ it.
 
 from finchsched.ast.format import is_sparse, storage_order
 from finchsched.ast.loop import Access, Assign, Block, Index, Loop, Stmt
-from finchsched.formats.levels import SparseList
+from finchsched.formats.levels import SparseCOO, SparseList
 from finchsched.passes.lower.structural import Simplifier, Structural, accesses, is_empty, uses_coordinate
 from finchsched.passes.lower.targets import DenseTarget, ScatterTarget, SharedTarget, Target
 
@@ -53,7 +53,7 @@ def _needed_column(target: Target, access: Access, loops: list[str]) -> str | No
         return "" if target.model == access else None
     if isinstance(target, DenseTarget) and target.rank == 0:
         return ""
-    by_column = isinstance(access.tensor.type.levels[-1], SparseList) and loops[-1] == target.index[0]
+    by_column = isinstance(access.tensor.type.levels[-1], SparseList | SparseCOO) and loops[-1] == target.index[0]
     if isinstance(target, DenseTarget):
         return loops[-1] if target.rank == 1 and by_column else None
     if isinstance(target, ScatterTarget):
