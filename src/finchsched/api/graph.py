@@ -15,9 +15,10 @@ Every constructor checks its arguments, so a graph that exists can be planned.  
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import index
 from typing import Any
 
-from finchsched.algebra.dtypes import INT64, DType, Scalar, accumulator_dtype
+from finchsched.algebra.dtypes import DType, Scalar, accumulator_dtype
 from finchsched.algebra.operators import cast_operator, operator
 from finchsched.api.einsum_program import EinsumProgram, check_operands, infer_type
 from finchsched.api.promotion import ElementType, Weak, kinds_of, promote, strong, weak_type
@@ -29,8 +30,8 @@ from finchsched.formats.fiber_tensor import FiberTensor, fill_node
 __all__ = [
     "GraphNode",
     "NewAxis",
-    "broadcast",
     "cast_node",
+    "common_shape",
     "einsum_node",
     "format_node",
     "map_node",
@@ -108,17 +109,17 @@ def map_node(name: str, *args: GraphNode) -> GraphNode:
     op = operator(name)
     result = promote(op, tuple([arg.type for arg in args]))[2]
     first = args[0].shape
-    shape = first if len(args) == 1 else broadcast(args)
+    shape = first if len(args) == 1 else common_shape([arg.shape for arg in args])
     return GraphNode("map", name, args, shape, result)
 
 
-def broadcast(args: Sequence[GraphNode]) -> tuple[int, ...]:
-    """The common shape, aligned at the last axis; an extent of 1 stretches."""
-    shape = args[0].shape
-    for arg in args[1:]:
-        if arg.shape != shape:
-            shape = _broadcast_two(shape, arg.shape)
-    return shape
+def common_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """The common shape, aligned at the last axis; an extent of 1 stretches.  Raises ShapeMismatchError."""
+    found = shapes[0]
+    for shape in shapes[1:]:
+        if shape != found:
+            found = _broadcast_two(found, shape)
+    return found
 
 
 def _broadcast_two(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
@@ -160,7 +161,7 @@ def normal_axes(axes: Sequence[int] | int | None, shape: tuple[int, ...]) -> tup
     rank = len(shape)
     if axes is None:
         return tuple(range(rank))
-    given = (axes,) if isinstance(axes, int) else tuple(axes)
+    given = tuple(map(index, axes)) if isinstance(axes, Sequence) else (index(axes),)
     for axis in given:
         if not -rank <= axis < rank:
             raise ShapeMismatchError(f"axis {axis} does not exist: the shape is {shape}")
