@@ -112,7 +112,8 @@ def _unary(name: str, operator_name: str, summary: str) -> Callable[[Any], Any]:
     def function(x: Any, /) -> Any:
         return finish(map_node(operator_name, to_node(x, "x")), x)
 
-    return _named(function, name, f"{summary}, elementwise.")
+    _name(function, name, f"{summary}, elementwise.")
+    return function
 
 
 def _binary(name: str, operator_name: str, summary: str) -> Callable[[Any, Any], Any]:
@@ -121,17 +122,14 @@ def _binary(name: str, operator_name: str, summary: str) -> Callable[[Any, Any],
     def function(x1: Any, x2: Any, /) -> Any:
         return finish(map_node(operator_name, to_node(x1, "x1"), to_node(x2, "x2")), x1, x2)
 
-    return _named(
-        function,
-        name,
-        f"{summary}, elementwise.\n\n    Raises ShapeMismatchError for shapes that do not broadcast.\n    ",
-    )
+    fits = "Raises ShapeMismatchError for shapes that do not broadcast."
+    _name(function, name, f"{summary}, elementwise.\n\n    {fits}\n    ")
+    return function
 
 
-def _named(function: Any, name: str, doc: str) -> Any:
+def _name(function: Callable[..., Any], name: str, doc: str) -> None:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
-    return function
 
 
 # ------------------------------------------------------------------------------------------------ arithmetic

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from finchsched.algebra.dtypes import BOOL, FLOAT64, INT64, DType, Scalar
+from finchsched.algebra.operators import OPERATORS
 from finchsched.api.graph import (
     GraphNode,
     cast_node,
@@ -106,9 +107,8 @@ def matrix_norm_node(x: GraphNode, axis: tuple[int, int], keepdims: bool, order:
         raise ShapeMismatchError(f"the axes of a matrix norm are two; found {axis} of shape {x.shape}")
     if order == "fro":
         return vector_norm_node(x, (row, column), keepdims, 2)
-    if order not in (1, -1, math.inf, -math.inf):
+    if isinstance(order, str) or order not in (1, -1, math.inf, -math.inf):
         raise DtypeError(f"matrix norm of order {order!r} is not supported; supported are 'fro', 1, -1, inf and -inf")
-    assert not isinstance(order, str)
     inner, outer = (row, column) if order in (1, -1) else (column, row)
     sums = vector_norm_node(x, inner, True, 1)
     extreme = reduce_node("max" if order > 0 else "min", sums, outer, True)
@@ -132,25 +132,32 @@ def _squares_of_sparse(x: GraphNode, mean: GraphNode, axes: tuple[int, ...]) -> 
     It holds for every operand; where the fill is 0, it visits only what is stored.
     """
     nonzero = _is_nonzero(x)
-    apart = map_node("where", nonzero, _modulus_squared(map_node("sub", x, mean)), _scalar(0.0))
     zeros = map_node("sub", size_node(x, axes), reduce_node("add", nonzero, axes, True, INT64))
-    size = map_node("abs", mean)
-    # In this order no zero meets a square that overflowed.
-    rest = map_node("mul", map_node("mul", zeros, size), size)
+    rest = map_node("mul", zeros, _modulus_squared(mean))
+    # Where there are none, |mean|**2 must not count even if it overflowed.
+    rest = map_node("where", zeros, rest, _scalar(0.0))
+    # The product is stored where `x` is, the choice by itself would be everywhere.
+    distance = map_node("where", nonzero, _modulus_squared(map_node("sub", x, mean)), _scalar(0.0))
+    apart = map_node("mul", nonzero, distance)
     return map_node("add", reduce_node("add", apart, axes, True), rest)
 
 
 def _modulus_squared(x: GraphNode) -> GraphNode:
     if not _is_complex(strong(x.type)):
-        return map_node("mul", x, x)
-    parts = [map_node(part, x) for part in ("real", "imag")]
-    return map_node("add", *(map_node("mul", part, part) for part in parts))
+        return _square(x)
+    return map_node("add", *(_square(map_node(part, x)) for part in ("real", "imag")))
+
+
+def _square(x: GraphNode) -> GraphNode:
+    if "square" in OPERATORS:
+        return map_node("square", x)
+    return map_node("mul", x, GraphNode(x.kind, x.params, x.args, x.shape, x.type, x.data))
 
 
 def _power(size: GraphNode, order: float) -> GraphNode:
-    """`size ** order`; where that is 0 for 0, it is 0 wherever `size` stores nothing, too."""
+    """`size ** order`; where that is 0 for 0, as a product that is not stored where `size` is not."""
     power = map_node("pow", size, _scalar(order))
-    return map_node("where", _is_nonzero(size), power, _scalar(0.0)) if order > 0 else power
+    return map_node("mul", _is_nonzero(size), power) if order > 0 else power
 
 
 def _is_nonzero(x: GraphNode) -> GraphNode:
