@@ -4,19 +4,19 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from finchsched.algebra.dtypes import DType, Scalar
 from finchsched.api.convert import dense_tensor, element_dtype, to_fiber_tensor, with_fill
-from finchsched.api.einsum_numpy import parse_numpy
+from finchsched.api.einsum_numpy import einsum_numpy_node
 from finchsched.api.einsum_program import EinsumProgram, mark
 from finchsched.api.einsum_text import parse_einsum
 from finchsched.api.explain import explain_plan
 from finchsched.api.format_text import parse_format
 from finchsched.api.graph import GraphNode, einsum_node, format_node, substitute, tensor_node
 from finchsched.api.lazy import Lazy, index_widths_narrow, reads_sparse
-from finchsched.api.operators_mixin import ArrayOperators, as_node
+from finchsched.api.operands import any_lazy, to_node
+from finchsched.api.operators_mixin import ArrayOperators, optional_dtype
 from finchsched.api.plan import Plan
 from finchsched.api.planning import run_graph
 from finchsched.api.tensor import Tensor
@@ -116,10 +116,6 @@ def _computed(array: ArrayOperators, result: FiberTensor | None) -> Tensor:
     return array if isinstance(array, Tensor) else Tensor(array.node.data)
 
 
-def _any_lazy(exprs: tuple[Any, ...]) -> bool:
-    return any(isinstance(expr, Lazy) for expr in exprs)
-
-
 def einsum(text: str, /, *operands: Any, formats: Formats = None, dtype: object = None, **named: Any) -> Any:
     """An einsum: `einsum("C[i,j] += A[i,k] * B[k,j]", A=A, B=B)`, or in NumPy's notation `einsum("ij,jk->ik", A, B)`.
 
@@ -130,7 +126,7 @@ def einsum(text: str, /, *operands: Any, formats: Formats = None, dtype: object 
     """
     values = (*operands, *named.values())
     node = _einsum_graph(text, operands, formats, dtype, named)
-    if _any_lazy(values):
+    if any_lazy(values):
         return Lazy(node)
     return Tensor(run_graph((node,))[0])
 
@@ -152,14 +148,9 @@ def _einsum_graph(
         if named:
             hint = "operands by name need a text like y[i] += A[i,j] * x[j]"
             raise EinsumSyntaxError(mark(text, 0, f"found no assignment, but operands {', '.join(named)}", hint))
-        args = tuple(_operand(f"operand {n}", x) for n, x in enumerate(operands))
-        program = parse_numpy(text, tuple([len(arg.shape) for arg in args]))
-        node = einsum_node(program, args, _wanted(dtype))
+        args = tuple(to_node(x, f"operand {n}") for n, x in enumerate(operands))
+        node = einsum_numpy_node(text, args, optional_dtype(dtype))
     return node if formats is None else _formatted(node, formats)
-
-
-def _wanted(dtype: object) -> DType | None:
-    return None if dtype is None else element_dtype(np.dtype(dtype))  # type: ignore[call-overload]  # dtype-like
 
 
 def _named_einsum(program: EinsumProgram, named: Mapping[str, Any]) -> GraphNode:
@@ -176,19 +167,7 @@ def _named_einsum(program: EinsumProgram, named: Mapping[str, Any]) -> GraphNode
         if name not in program.operands:
             what = "both an index and an operand" if name in indices else "given, but the text does not use it"
             raise IndexNameError(mark(program.text, max(program.text.find(name), 0), f"{name} is {what}"))
-    return einsum_node(program, tuple([_operand(name, named[name]) for name in program.operands]))
-
-
-def _operand(name: str, value: object) -> GraphNode:
-    try:
-        node = as_node(value)
-    except (DtypeError, FormatError) as error:
-        raise type(error)(f"{name}: {error}") from error
-    if node is None:
-        raise DtypeError(
-            f"{name} is a {type(value).__name__}\nhint: pass a tensor, a NumPy array, a scipy.sparse matrix or a number"
-        )
-    return node
+    return einsum_node(program, tuple([to_node(named[name], name) for name in program.operands]))
 
 
 def _formatted(node: GraphNode, formats: Mapping[str, str] | str) -> GraphNode:
