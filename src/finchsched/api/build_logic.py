@@ -71,12 +71,15 @@ Origin: TypeAlias = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class ValueBinding:
-    """The Value `name` is scalar number `scalar` cast to `dtype`; if `scalar` is -1, the fill of tensor `tensor`."""
+    """The Value `name` is scalar number `scalar` cast to `dtype`, if one is given.
+
+    If `scalar` is -1, it is the fill of tensor `tensor`.
+    """
 
     name: str
     scalar: int
     tensor: int
-    dtype: DType
+    dtype: DType | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +108,8 @@ def bind(
         if value.scalar < 0:
             values[value.name] = tensors[value.tensor].fill
         else:
-            values[value.name] = fit_scalar(scalars[value.scalar], value.dtype)
+            given = scalars[value.scalar]
+            values[value.name] = given if value.dtype is None else fit_scalar(given, value.dtype)
     return dict(zip(built.slots, tensors, strict=True)), values
 
 

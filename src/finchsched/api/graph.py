@@ -10,6 +10,7 @@ Every constructor checks its arguments, so a graph that exists can be planned.  
     view      an axis or a NewAxis per result axis      axes in another order, left out (extent 1) or new
     einsum    (EinsumProgram, type to cast to or None)
     format    (levels, perm, drop_fill)                 stored in this way
+    host      HostOperation                             done by NumPy between compiled segments
 """
 
 import math
@@ -21,6 +22,7 @@ from typing import Any
 from finchsched.algebra.dtypes import DType, Scalar, accumulator_dtype
 from finchsched.algebra.operators import cast_operator, operator
 from finchsched.api.einsum_program import EinsumProgram, check_operands, infer_type
+from finchsched.api.host import HostOperation
 from finchsched.api.promotion import ElementType, Weak, check_scalars, kinds_of, promote, strong, weak_type
 from finchsched.ast.format import Level
 from finchsched.ast.scalar import Literal, Value
@@ -34,6 +36,7 @@ __all__ = [
     "common_shape",
     "einsum_node",
     "format_node",
+    "host_node",
     "map_node",
     "normal_axes",
     "permute_node",
@@ -228,6 +231,12 @@ def format_node(arg: GraphNode, levels: tuple[Level, ...], perm: tuple[int, ...]
     return GraphNode("format", (levels, perm, drop_fill), (arg,), arg.shape, arg.type)
 
 
+def host_node(operation: HostOperation, *args: GraphNode) -> GraphNode:
+    """A host operation.  Raises what its `shape` and `dtype` raise."""
+    shape = operation.shape([arg.shape for arg in args])
+    return GraphNode("host", operation, args, shape, operation.dtype([strong(arg.type) for arg in args]))
+
+
 def topological(roots: Iterable[GraphNode]) -> list[GraphNode]:
     """Every node once, arguments first, left to right, without recursion."""
     found: list[GraphNode] = []
@@ -275,5 +284,7 @@ def _with_args(node: GraphNode, args: tuple[GraphNode, ...]) -> GraphNode:
             return size_node(args[0], *node.params[-2:])
         case "einsum":
             return einsum_node(node.params[0], args, node.params[1])
+        case "host":
+            return host_node(node.params, *args)
         case _:
             return format_node(args[0], *node.params)

@@ -22,7 +22,8 @@ from finchsched.api.graph import (
 from finchsched.api.graph_products import last_two_swapped, matmul_node
 from finchsched.api.graph_reductions import Axis, mean_node, sum_node, truth_node, var_node
 from finchsched.api.promotion import strong, weak_type
-from finchsched.errors import DtypeError, FormatError
+from finchsched.api.rearrange.methods import Rearranging
+from finchsched.errors import DtypeError
 
 __all__ = ["ArrayOperators", "as_node", "optional_dtype"]
 
@@ -40,28 +41,17 @@ def as_node(value: object) -> GraphNode | None:
     return None
 
 
-class ArrayOperators:
+class ArrayOperators(Rearranging):
     """An array as a node of a graph.
 
     Operators broadcast as in NumPy and follow its promotion; Python scalars are weak.  Beside a lazy operand the result
     is lazy.  NumPy arrays and SciPy matrices may stand on either side.
     """
 
-    __slots__ = ("_node",)
+    __slots__ = ()
     __array_priority__ = 1000.0
     __array_ufunc__ = None
     __hash__ = None  # type: ignore[assignment]  # == is elementwise
-
-    _node: GraphNode
-
-    @property
-    def node(self) -> GraphNode:
-        """The node of this array."""
-        return self._node
-
-    def _finish(self, node: GraphNode) -> Any:
-        """The array of a new node: lazy stays lazy, eager computes."""
-        raise NotImplementedError
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -96,11 +86,6 @@ class ArrayOperators:
     def _lead(self, other: object) -> "ArrayOperators":
         """The operand that decides whether the result is lazy."""
         return other if isinstance(other, ArrayOperators) and other.is_lazy else self
-
-    @property
-    def is_lazy(self) -> bool:
-        """Whether operators postpone their work."""
-        return False
 
     def __add__(self, other: object) -> Any:
         return self._binary("add", other)
@@ -312,9 +297,6 @@ class ArrayOperators:
     def mT(self) -> Any:
         """The array with its last two axes swapped.  No data moves.  Raises ShapeMismatchError for fewer than two."""
         return self._permuted(last_two_swapped(self.shape))
-
-    def __iter__(self) -> Any:
-        raise FormatError(f"a {type(self).__name__} cannot be iterated over\nhint: use .to_numpy()")
 
 
 def optional_dtype(dtype: object) -> DType | None:
