@@ -1,7 +1,7 @@
 """finchsched: an autoscheduling compiler for sparse, structured and dense arrays."""
 
 from finchsched import errors
-from finchsched.api import Lazy, Plan, Tensor, asarray, compute, einsum, explain, lazy, plan, read, sample_path
+from finchsched.api import Lazy, Plan, Tensor, asarray, compute, einsum, explain, lazy, plan, read, sample_path, write
 from finchsched.settings import config
 from finchsched.version import __version__
 
@@ -20,4 +20,5 @@ __all__ = [
     "plan",
     "read",
     "sample_path",
+    "write",
 ]

@@ -1,6 +1,7 @@
 """The front end: tensors with operators, lazy arrays, einsum, plans."""
 
-from finchsched.api.functions import asarray, compute, einsum, explain, lazy, plan, read, to_dense, to_scipy
+from finchsched.api.files import read, write
+from finchsched.api.functions import asarray, compute, einsum, explain, lazy, plan, to_dense, to_scipy
 from finchsched.api.lazy import Lazy
 from finchsched.api.plan import Plan
 from finchsched.api.tensor import Tensor
@@ -20,4 +21,5 @@ __all__ = [
     "sample_path",
     "to_dense",
     "to_scipy",
+    "write",
 ]
