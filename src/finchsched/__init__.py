@@ -1,7 +1,21 @@
 """finchsched: an autoscheduling compiler for sparse, structured and dense arrays."""
 
 from finchsched import errors
-from finchsched.api import Lazy, Plan, Tensor, asarray, compute, einsum, explain, lazy, plan, read, sample_path, write
+from finchsched.api import (
+    Lazy,
+    Plan,
+    Tensor,
+    asarray,
+    compute,
+    einsum,
+    explain,
+    fuse,
+    lazy,
+    plan,
+    read,
+    sample_path,
+    write,
+)
 from finchsched.settings import config
 from finchsched.version import __version__
 
@@ -16,6 +30,7 @@ __all__ = [
     "einsum",
     "errors",
     "explain",
+    "fuse",
     "lazy",
     "plan",
     "read",

@@ -2,12 +2,14 @@
 
 from finchsched.api.files import read, write
 from finchsched.api.functions import asarray, compute, einsum, explain, lazy, plan, to_dense, to_scipy
+from finchsched.api.fuse import Fused, fuse
 from finchsched.api.lazy import Lazy
 from finchsched.api.plan import Plan
 from finchsched.api.tensor import Tensor
 from finchsched.io import sample_path
 
 __all__ = [
+    "Fused",
     "Lazy",
     "Plan",
     "Tensor",
@@ -15,6 +17,7 @@ __all__ = [
     "compute",
     "einsum",
     "explain",
+    "fuse",
     "lazy",
     "plan",
     "read",
