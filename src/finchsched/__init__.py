@@ -178,6 +178,13 @@ from finchsched.api import (
     tril,
     triu,
     unstack,
+    explain,
+    fuse,
+    lazy,
+    plan,
+    read,
+    sample_path,
+    write,
 )
 from finchsched.settings import config
 from finchsched.version import __version__
@@ -352,4 +359,5 @@ __all__ = [
     "tril",
     "triu",
     "unstack",
+    "write",
 ]

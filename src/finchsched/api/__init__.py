@@ -104,6 +104,8 @@ from finchsched.api.elementwise import (
     where,
 )
 from finchsched.api.functions import asarray, compute, einsum, explain, lazy, plan, read, to_dense, to_scipy
+from finchsched.api.files import read, write
+from finchsched.api.functions import asarray, compute, einsum, explain, lazy, plan, to_dense, to_scipy
 from finchsched.api.fuse import Fused, fuse
 from finchsched.api.lazy import Lazy
 from finchsched.api.plan import Plan
@@ -329,4 +331,5 @@ __all__ = [
     "tril",
     "triu",
     "unstack",
+    "write",
 ]
