@@ -472,7 +472,9 @@ class _Builder:
         """A literal or a scalar in another type is another literal or Value; anything else gets a cast operator."""
         if isinstance(expr, GraphNode):
             found = strong(expr.type)
-            if (isinstance(expr.type, Weak) and is_wider(target, found)) or np.can_cast(found.numpy, target.numpy, "safe"):
+            if (isinstance(expr.type, Weak) and is_wider(target, found)) or np.can_cast(
+                found.numpy, target.numpy, "safe"
+            ):
                 return self.value(expr, target)
             expr = self.value(expr, found)
         if isinstance(expr, Literal):

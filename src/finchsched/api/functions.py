@@ -5,8 +5,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from finchsched.algebra.dtypes import DType, Scalar
-from finchsched.api.convert import element_dtype, to_fiber_tensor, with_fill
+from finchsched.algebra.dtypes import Scalar
+from finchsched.api.convert import to_fiber_tensor, with_fill
 from finchsched.api.einsum_numpy import einsum_numpy_node
 from finchsched.api.einsum_program import EinsumProgram, mark
 from finchsched.api.einsum_text import parse_einsum

@@ -126,7 +126,11 @@ class ArrayOperators(Rearranging):
     def __pow__(self, other: object) -> Any:
         """A power; a square is a product."""
         if type(other) is int and other == 2:
-            return self._unary("square") if self.dtype == np.bool else self._finish(map_node("mul", self._node, self._node))
+            return (
+                self._unary("square")
+                if self.dtype == np.bool
+                else self._finish(map_node("mul", self._node, self._node))
+            )
         return self._binary("pow", other)
 
     def __rpow__(self, other: object) -> Any:
@@ -179,18 +183,6 @@ class ArrayOperators(Rearranging):
 
     def __ge__(self, other: object) -> Any:
         return self._binary("ge", other)
-
-    def __lshift__(self, other: object) -> Any:
-        return self._binary("left_shift", other)
-
-    def __rlshift__(self, other: object) -> Any:
-        return self._binary("left_shift", other, True)
-
-    def __rshift__(self, other: object) -> Any:
-        return self._binary("right_shift", other)
-
-    def __rrshift__(self, other: object) -> Any:
-        return self._binary("right_shift", other, True)
 
     def __divmod__(self, other: object) -> Any:
         quotient = self._binary("floordiv", other)

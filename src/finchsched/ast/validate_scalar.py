@@ -38,7 +38,9 @@ def check_leaf(node: Node, where: str) -> DType:
     match node:
         case Literal(value, dtype):
             if type(value) is not dtype.python:
-                raise ValidationError(f"{where}: the literal {scalar_text(value)} of type {dtype} holds a {type(value).__name__}")
+                raise ValidationError(
+                    f"{where}: the literal {scalar_text(value)} of type {dtype} holds a {type(value).__name__}"
+                )
             if dtype.is_integer and not np.iinfo(dtype.numpy).min <= value <= np.iinfo(dtype.numpy).max:
                 raise ValidationError(f"{where}: the literal {value!r} does not fit {dtype}")
             return dtype
