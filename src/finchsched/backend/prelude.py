@@ -94,10 +94,12 @@ class Prelude:
             case bool():
                 name, text = ("TRUE", "True") if value else ("FALSE", "False")
             case float():
-                name, text = _spell_float(value, dtype)
+                digits = _digits(value, dtype)
+                name, text = _short(digits), digits if np.isfinite(value) else f'"{digits}"'
             case complex():
-                (first, real), (second, imag) = (_spell_float(part, dtype.real) for part in (value.real, value.imag))
-                name, text = f"{first}_{second}j", f"complex({real}, {imag})"
+                parts = [_digits(part, dtype.real) for part in (value.real, value.imag)]
+                name = "_".join(map(_short, parts)) + "j"
+                text = f"complex({', '.join(d if d[-1].isdigit() else f'float({d!r})' for d in parts)})"
             case _:
                 name, text = str(value).replace("-", "m"), str(value)
         name = name if isinstance(value, bool) else f"{kind}_{name}"
@@ -121,8 +123,11 @@ def _check_fits(value: Scalar, dtype: DType) -> None:
             raise LoweringError(f"constant {value} does not fit {dtype}, which holds {info.min} .. {info.max}")
 
 
-def _spell_float(value: float, dtype: DType) -> tuple[str, str]:
-    """(as part of a name, as an expression)."""
-    digits = repr(value) if dtype == FLOAT64 else str(dtype.numpy.type(value))
-    text = digits if np.isfinite(value) else f'float("{digits}")'
-    return digits.removesuffix(".0").replace("+", "").replace("-", "m").replace(".", "p"), text
+def _digits(value: float, dtype: DType) -> str:
+    """As few digits as tell the value from its neighbours in `dtype`; inf and nan by name."""
+    return repr(value) if dtype == FLOAT64 else str(dtype.numpy.type(value))
+
+
+def _short(digits: str) -> str:
+    """Digits as part of a name."""
+    return digits.removesuffix(".0").replace("+", "").replace("-", "m").replace(".", "p")
