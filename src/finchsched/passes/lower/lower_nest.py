@@ -141,8 +141,8 @@ class _NestLowering:
         if isinstance(target, AppendTarget):
             target.fill = lambda: self._expr(self.nest.target.type.fill, {}, {})
             inner = [r for n, r in enumerate(rooms) if n in target.sparse_levels and n and r is not None]
-            target.resumable = bool(inner)
-            self.guessed = bool(inner) and (bool(self.workspaces) or not all(is_linear(r) for r in inner))
+            target.resumable = bool(inner) and not target.unsorted  # a copy never outgrows its bound
+            self.guessed = target.resumable and (bool(self.workspaces) or not all(is_linear(r) for r in inner))
         if isinstance(target, ScatterTarget):
             stmts = self._scatter(body, target)
         else:
@@ -427,6 +427,8 @@ class _NestLowering:
 
     def _locate(self, access: Access, cursor: Cursor, coordinate: KernelExpr) -> Looplet:
         type_ = access.tensor.type
+        if access == self.target.access and isinstance(self.target, AppendTarget) and self.target.unsorted:
+            return Run(Child(self.target.count(cursor.level)))
         storage = self._storage(access)[cursor.level]
         extent: KernelExpr = self.parameters.extent(storage.name) if isinstance(storage, Index) else ONE
         return locate(access.tensor.name, type_, cursor.level, cursor.fiber, coordinate, extent, self.names)
