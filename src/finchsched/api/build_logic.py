@@ -87,15 +87,13 @@ class BuiltPlan:
     """Logic IR and what binds it to operands.
 
     slots: the name of each tensor, by its number.  values: one per Value.  extents: of every field, (slot, axis) or
-    ("", n).  classes: of every field's extent, "zero", "one" or "many".  names: what the user calls fields, slots and
-    results.
+    ("", n).  names: what the user calls fields, slots and results.
     """
 
     plan: Plan
     slots: tuple[str, ...]
     values: tuple[ValueBinding, ...]
     extents: dict[str, Origin]
-    classes: dict[str, str]
     names: dict[str, str]
 
 
@@ -147,7 +145,6 @@ class _Builder:
         self.bindings: list[ValueBinding] = []
         self.origins: dict[int, tuple[Origin, ...]] = {}
         self.extents: dict[str, Origin] = {}
-        self.classes: dict[str, str] = {}
         self.user_names: dict[str, str] = {}
         self.names = Names()
         self.counters: dict[str, int] = {}
@@ -168,7 +165,6 @@ class _Builder:
             tuple(slot.name for slot in self.slots),
             tuple(self.bindings + self.fills),
             self.extents,
-            self.classes,
             self.user_names,
         )
 
@@ -247,7 +243,6 @@ class _Builder:
     def fresh_field(self, origin: Origin, extent: int, user_name: str = "") -> Field:
         found = Field(self.numbered("f"))
         self.extents[found.name] = origin
-        self.classes[found.name] = "zero" if extent == 0 else "one" if extent == 1 else "many"
         if user_name:
             self.user_names[found.name] = user_name
         return found

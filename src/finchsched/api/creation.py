@@ -84,13 +84,13 @@ def _inferred(arrays: Sequence[_Array]) -> tuple[int, ...]:
     return tuple(int(array.max()) + 1 for array in arrays)
 
 
-def _fill(fill_value: Scalar | None, dtype: DType) -> Scalar:
+def _fill(fill_value: object, dtype: DType) -> Scalar:
     """A fill as a plain scalar of the element type; 0 if none is given."""
     if isinstance(fill_value, np.generic):
         fill_value = fill_value.item()
-    if fill_value is not None and not isinstance(fill_value, bool | int | float | complex):
+    if fill_value is not None and not isinstance(fill_value, bool | int | float):
         raise DtypeError(f"fill_value must be a number, found {fill_value!r}")
-    return cast_fill(0 if fill_value is None else fill_value, dtype)  # type: ignore[arg-type]  # refuses what dtype cannot hold
+    return cast_fill(0 if fill_value is None else fill_value, dtype)
 
 
 @dataclass(frozen=True, slots=True)

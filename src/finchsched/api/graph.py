@@ -37,6 +37,7 @@ __all__ = [
     "einsum_node",
     "format_node",
     "host_node",
+    "huge_axes",
     "map_node",
     "normal_axes",
     "permute_node",
@@ -50,6 +51,8 @@ __all__ = [
 ]
 
 _WIDE = 1 << 31
+_HUGE = 1 << 20
+_PER_ENTRY = 16
 
 
 class GraphNode:
@@ -80,13 +83,21 @@ def tensor_node(tensor: FiberTensor) -> GraphNode:
     if not isinstance(fill, Literal) and not (isinstance(fill, Value) and fill.name == "fill"):
         named = tensor.type.replace(fill=fill_node(tensor.fill, tensor.type.dtype))
         tensor = FiberTensor(named, tensor.shape, tensor.fill, tensor.pos, tensor.crd, tensor.val)
-    classes = "".join([_extent_class(extent) for extent in tensor.shape])
+    stored = tensor.stored
+    classes = "".join([_extent_class(extent, stored) for extent in tensor.shape])
     return GraphNode("tensor", (tensor.type, classes), (), tensor.shape, tensor.type.dtype, tensor)
 
 
-def _extent_class(extent: int) -> str:
-    """0 and 1 by themselves, n for more, w for 2**31 and more."""
-    return str(extent) if extent < 2 else "n" if extent < _WIDE else "w"
+def _extent_class(extent: int, stored: int) -> str:
+    """0 and 1 by themselves, n for more, w for 2**31 and more; h for an extent that is huge."""
+    if extent < _HUGE:
+        return str(extent) if extent < 2 else "n"
+    return "w" if extent >= _WIDE else "h" if extent > _PER_ENTRY * stored else "n"
+
+
+def huge_axes(node: GraphNode) -> tuple[int, ...]:
+    """The axes of a leaf that are so long, for what it stores, that nothing should be dense along them."""
+    return tuple(axis for axis, found in enumerate(node.params[1]) if found in "hw")
 
 
 def scalar_node(value: Scalar, kind: ElementType) -> GraphNode:

@@ -83,7 +83,7 @@ def _one_width(pos: _Array, crd: _Array) -> tuple[_Array, _Array]:
 
 def _coordinates(data: FiberTensor, copy: bool) -> Any:
     """A COO array.  Its coordinates are the tensor's own if that is a list of them."""
-    own = tuple(data.crd[data.type.perm.index(axis)] for axis in range(data.ndim))
+    own: tuple[Any, ...] = tuple(data.crd[data.type.perm.index(axis)] for axis in range(data.ndim))
     if any(crd is None for crd in own) or not all(isinstance(level, SparseCOO) for level in data.type.levels):
         dtype = index_width(data.shape, data.stored).numpy
         own = tuple(at.astype(dtype) for at in coordinates_of(data))

@@ -17,6 +17,7 @@ from finchsched.algebra.dtypes import INT32, Scalar
 from finchsched.backend.allocate import empty, filled, zeros
 from finchsched.backend.scalars import evaluate
 from finchsched.errors import DensifyError, KernelError
+from finchsched.formats.coordinates import sort_order
 from finchsched.formats.fiber_tensor import FiberTensor
 from finchsched.formats.levels import SparseCOO, SparseList
 from finchsched.formats.levels.sparse_coo import counted_at
@@ -30,6 +31,9 @@ Make = Callable[[int, np.dtype[Any]], Array]
 
 _ROOM = 4
 """First guess at the room of a result of unknown size: this many times the entries of the operands."""
+
+_ROW = 1 << 20
+"""A whole row more than that, so that it is not asked for in the middle of one, unless rows are very long."""
 
 _OFFSETS = np.dtype(np.uint64)
 
@@ -179,6 +183,15 @@ class _Append(OutputPlan):
         return pos
 
 
+class _Sort(_Append):
+    def trim(self, output: Output, status: Array, run: Run) -> None:
+        super().trim(output, status, run)
+        listed = [crd for crd in output.crd if crd is not None]
+        order = sort_order([crd.astype(np.int64) for crd in listed], [run.sizes[name] for name in self.storage])
+        if order is not None:
+            output.crd, output.val = [crd[order] for crd in listed], output.val[order]
+
+
 class _Scatter(OutputPlan):
     def allocate(self, run: Run) -> Output:
         stored, leading = len(run.tensors[self.source].val), run.sizes[self.storage[0]]
@@ -216,7 +229,13 @@ class _Scatter(OutputPlan):
             nodes = total
 
 
-_KINDS: dict[str, type[OutputPlan]] = {"dense": _Dense, "shared": _Shared, "append": _Append, "scatter": _Scatter}
+_KINDS: dict[str, type[OutputPlan]] = {
+    "dense": _Dense,
+    "shared": _Shared,
+    "append": _Append,
+    "scatter": _Scatter,
+    "sort": _Sort,
+}
 
 
 def output_plan(lowered: LoweredNest, axes: tuple[str, ...], storage: tuple[str, ...], source: str) -> OutputPlan:
@@ -246,7 +265,7 @@ def room_at_first(lowered: LoweredNest, storage: tuple[str, ...], number: int, r
     room = evaluate_bound(bound, run)
     if lowered.guessed and number > 0:
         operands = sum(len(t.val) for t in run.tensors.values())
-        room = min(room, _ROOM * operands + run.sizes[storage[number]] + 1)
+        room = min(room, _ROOM * operands + min(run.sizes[storage[number]], _ROW) + 1)
     return min(room, _most(lowered.nest.target.type.levels[number])) if lowered.resumable else room
 
 

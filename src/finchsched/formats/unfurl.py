@@ -120,7 +120,7 @@ def locate(
             end = Var(names.fresh(f"{tensor}_p{level}_end"), UINT64)
             last = Var(names.fresh(f"{tensor}_c{level}"), UINT64)
             start, stop = _range(tensor, type_, level, fiber)
-            preamble = (
+            preamble: tuple[KernelStmt, ...] = (
                 Set(end, stop),
                 Search(here, crd, start, end, coordinate),
                 Set(last, extent),

@@ -61,7 +61,7 @@ from finchsched.formats.unfurl import HOLE, locate, plus, unfurl, workspace_coun
 from finchsched.passes.lower.bounds import is_linear, room_bound
 from finchsched.passes.lower.coiterate import Leaves, Region, lower_region
 from finchsched.passes.lower.expressions import Coords, Env, Scope, lower_expr
-from finchsched.passes.lower.flat import flat_plan
+from finchsched.passes.lower.flat import flat_plan, list_plan
 from finchsched.passes.lower.kernel_terms import binary, cast, when
 from finchsched.passes.lower.license import licensed
 from finchsched.passes.lower.masks import mask_of, mask_phases
@@ -141,8 +141,8 @@ class _NestLowering:
         if isinstance(target, AppendTarget):
             target.fill = lambda: self._expr(self.nest.target.type.fill, {}, {})
             inner = [r for n, r in enumerate(rooms) if n in target.sparse_levels and n and r is not None]
-            target.resumable = bool(inner)
-            self.guessed = bool(inner) and (bool(self.workspaces) or not all(is_linear(r) for r in inner))
+            target.resumable = bool(inner) and not target.unsorted  # a copy never outgrows its bound
+            self.guessed = target.resumable and (bool(self.workspaces) or not all(is_linear(r) for r in inner))
         if isinstance(target, ScatterTarget):
             stmts = self._scatter(body, target)
         else:
@@ -427,6 +427,8 @@ class _NestLowering:
 
     def _locate(self, access: Access, cursor: Cursor, coordinate: KernelExpr) -> Looplet:
         type_ = access.tensor.type
+        if access == self.target.access and isinstance(self.target, AppendTarget) and self.target.unsorted:
+            return Run(Child(self.target.count(cursor.level)))
         storage = self._storage(access)[cursor.level]
         extent: KernelExpr = self.parameters.extent(storage.name) if isinstance(storage, Index) else ONE
         return locate(access.tensor.name, type_, cursor.level, cursor.fiber, coordinate, extent, self.names)
@@ -521,7 +523,7 @@ class _NestLowering:
             return None
         plan = flat_plan(stmt, self.target, self.simplifier)
         if plan is None:
-            return None
+            return self._list(stmt, env)
         access, body, last = plan
         tensor = access.tensor
         stored = self.parameters.stored(tensor.name)
@@ -542,6 +544,29 @@ class _NestLowering:
         bound = self._bind_values(body, env)
         inner = self._stmt(body, env, inner_coords, False)
         return [KernelFor(at, ZERO, stored, Seq((*first, *bound, *inner)))]
+
+
+    def _list(self, stmt: Loop, env: Env) -> list[KernelStmt] | None:
+        """Loops over one list of coordinates, beside which all is dense, run over its entries."""
+        plan = list_plan(stmt, self.target, self.simplifier)
+        if plan is None:
+            return None
+        access, body = plan
+        tensor = access.tensor
+        at = Var(self.names.fresh("p"), UINT64)
+        found: Coords = {}
+        load: list[Set] = []
+        for level, index in enumerate(self._storage(access)):
+            assert isinstance(index, Index)
+            crd = level_buffer(tensor.name, tensor.type, level, "crd", writable=False)
+            var = Var(self.names.fresh(index.name), UINT64)
+            load.append(Set(var, Cast(Load(crd, at), UINT64)))
+            found[index.name] = var
+        env = {**env, access: Cursor(len(access.index), at)}
+        inner = self._settle(body, env, found, covering=False)
+        used = set(walk(Seq(tuple(inner))))
+        first = [each for each in load if each.var in used]
+        return [KernelFor(at, ZERO, self.parameters.stored(tensor.name), Seq((*first, *inner)))]
 
 
 class _LoopScope:

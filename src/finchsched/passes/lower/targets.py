@@ -1,4 +1,4 @@
-"""How a nest writes its target: dense, append, shared and scatter assembly (see `finchsched.ast.loop.ASSEMBLIES`).
+"""How a nest writes its target: dense, append, shared, scatter and sort (see `finchsched.ast.loop.ASSEMBLIES`).
 
 While loops are lowered, a target is entered level by level.  `enter` gives the statements that go before and after
 the body at one coordinate; `assign` gives those for one element.
@@ -205,7 +205,7 @@ class AppendTarget(Target):
     fill as a kernel expression.  dirty: whether anything was written at the current coordinate.  saved: the counts of
     the sparse levels at the start of the current outermost iteration.  leaf_point: where the innermost level was
     entered, if it is sparse.  outer_parts: coordinates of the entered axes of a coordinate list, by level; they are
-    written with each entry.
+    written with each entry.  unsorted: entries of one coordinate list come in any order, and the runtime sorts them.
     """
 
     resumable: bool = False
@@ -214,6 +214,7 @@ class AppendTarget(Target):
     saved: dict[int, Var] = field(default_factory=dict)
     leaf_point: Point | None = field(default=None, repr=False)
     outer_parts: dict[int, KernelExpr] = field(default_factory=dict, repr=False)
+    unsorted: bool = False
 
     def _sparse(self, level: int) -> bool:
         return level < self.rank and not isinstance(self.tensor.type.levels[level], Dense)
@@ -444,6 +445,8 @@ def make_target(access: Access, assembly: str, op: Operator | None, names: Names
             return DenseTarget(access, op, names)
         case "append":
             return AppendTarget(access, op, names)
+        case "sort":
+            return AppendTarget(access, op, names, unsorted=True)
         case "shared":
             return SharedTarget(access, op, names)
         case _:
