@@ -90,6 +90,7 @@ from finchsched.api.elementwise import (
     where,
 )
 from finchsched.api.functions import asarray, compute, einsum, explain, lazy, plan, read, to_dense, to_scipy
+from finchsched.api.fuse import Fused, fuse
 from finchsched.api.lazy import Lazy
 from finchsched.api.plan import Plan
 from finchsched.api.products import diagonal, dot, inner, matmul, outer, tensordot, trace, vecdot
@@ -124,6 +125,7 @@ from finchsched.api.views import (
 from finchsched.io import sample_path
 
 __all__ = [
+    "Fused",
     "Lazy",
     "Plan",
     "Tensor",
@@ -180,6 +182,7 @@ __all__ = [
     "floor_divide",
     "fmax",
     "fmin",
+    "fuse",
     "greater",
     "greater_equal",
     "hypot",
