@@ -12,6 +12,7 @@ import pytest
 
 import finchsched as fs
 from finchsched.algebra.operators import OPERATORS
+from finchsched.api.planning import plan_cache
 from finchsched.formats.levels import Dense, SparseList
 from finchsched.formats.numpy_convert import from_dense
 
@@ -28,6 +29,13 @@ NESTS: dict[str, tuple[Any, tuple[int, ...]]] = {
 MATRICES = ("dense", "csr", "csc", "dcsr")
 CUBES = ("csf", "csf by the last axis")
 FILLS = (0.0, 1.5, -np.inf)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def many_plans() -> Iterator[None]:
+    """There are more plans in this file than the cache holds; the next file starts with an empty one."""
+    yield
+    plan_cache.clear()
 
 
 @pytest.fixture(autouse=True)

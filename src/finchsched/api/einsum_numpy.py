@@ -6,6 +6,7 @@ the last one, and broadcast: an operand that has the extent 1 there where anothe
 coordinate (`einsum_numpy_node`).  No extent of a letter is stretched.
 """
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -42,6 +43,9 @@ def einsum_numpy_node(text: str, args: tuple[GraphNode, ...], dtype: DType | Non
     return einsum_node(narrow, tuple(map(view_node, args, kept)), dtype)
 
 
+_BROKEN_ELLIPSIS = re.compile(r"\.\s+\.")
+
+
 @lru_cache(maxsize=512)
 def parse_numpy(text: str, ranks: tuple[int | None, ...]) -> EinsumProgram:
     """The program of `text` for operands of these ranks (None: a scalar).
@@ -49,6 +53,9 @@ def parse_numpy(text: str, ranks: tuple[int | None, ...]) -> EinsumProgram:
     Raises EinsumSyntaxError for text outside the notation, IndexNameError for a wrong number of operands or letters and
     for output letters that are unknown or come twice.
     """
+    broken = _BROKEN_ELLIPSIS.search(text)
+    if broken is not None:
+        raise EinsumSyntaxError(mark(text, broken.start(), "found blanks inside an ellipsis, expected three dots"))
     shown = "".join(text.split())
     inputs, arrow, output = shown.partition("->")
     parts = inputs.split(",")

@@ -48,6 +48,7 @@ __all__ = [
     "tensor_node",
     "topological",
     "view_node",
+    "with_arguments",
 ]
 
 _WIDE = 1 << 31
@@ -277,12 +278,14 @@ def substitute(roots: Sequence[GraphNode], leaves: dict[int, GraphNode]) -> tupl
             new[id(node)] = leaves.get(id(node.data), node)
             continue
         args = tuple(new[id(arg)] for arg in node.args)
-        same = all(a is b for a, b in zip(args, node.args, strict=True))
-        new[id(node)] = node if same else _with_args(node, args)
+        new[id(node)] = with_arguments(node, args)
     return tuple(new[id(root)] for root in roots)
 
 
-def _with_args(node: GraphNode, args: tuple[GraphNode, ...]) -> GraphNode:
+def with_arguments(node: GraphNode, args: tuple[GraphNode, ...]) -> GraphNode:
+    """The node with other arguments, every check made again; itself if they are the same."""
+    if all(a is b for a, b in zip(args, node.args, strict=True)):
+        return node
     match node.kind:
         case "map":
             return map_node(node.params, *args)

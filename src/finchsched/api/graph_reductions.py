@@ -136,10 +136,14 @@ def _squares_of_sparse(x: GraphNode, mean: GraphNode, axes: tuple[int, ...]) -> 
     rest = map_node("mul", zeros, _modulus_squared(mean))
     # Where there are none, |mean|**2 must not count even if it overflowed.
     rest = map_node("where", zeros, rest, _scalar(0.0))
-    # The product is stored where `x` is, the choice by itself would be everywhere.
-    distance = map_node("where", nonzero, _modulus_squared(map_node("sub", x, mean)), _scalar(0.0))
-    apart = map_node("mul", nonzero, distance)
+    apart = _only_nonzero(x, _modulus_squared(map_node("sub", x, mean)))
     return map_node("add", reduce_node("add", apart, axes, True), rest)
+
+
+def _only_nonzero(x: GraphNode, value: GraphNode) -> GraphNode:
+    """`value` where `x` is not 0, else 0: a product, which is stored where `x` is; the choice alone is everywhere."""
+    nonzero = _is_nonzero(x)
+    return map_node("mul", nonzero, map_node("where", nonzero, value, _scalar(0.0)))
 
 
 def _modulus_squared(x: GraphNode) -> GraphNode:
@@ -155,9 +159,9 @@ def _square(x: GraphNode) -> GraphNode:
 
 
 def _power(size: GraphNode, order: float) -> GraphNode:
-    """`size ** order`; where that is 0 for 0, as a product that is not stored where `size` is not."""
+    """`size ** order`; where that is 0 for 0, it is not stored where `size` is not."""
     power = map_node("pow", size, _scalar(order))
-    return map_node("mul", _is_nonzero(size), power) if order > 0 else power
+    return _only_nonzero(size, power) if order > 0 else power
 
 
 def _is_nonzero(x: GraphNode) -> GraphNode:
