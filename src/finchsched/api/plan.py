@@ -65,9 +65,10 @@ class Plan:
         steps: list[tuple[str, Plan | None]] = []
         for step in found.steps(self._tensors, self._values):
             if isinstance(step, CompiledStep):
-                plan = Plan(step.roots, self._rebind)
-                reads = ", ".join(f"{name} is {step.known[id(x)]}" for name, x in plan.operands.items())
-                steps.append((f"{', '.join(step.names)} compiled" + (f", where {reads}" if reads else ""), plan))
+                plan = Plan(step.roots, _refuse_operands)
+                reads = {name: step.known[id(tensor)] for name, tensor in plan.operands.items()}
+                other = ", ".join(f"{name} is {known}" for name, known in reads.items() if name != known)
+                steps.append((f"compile {', '.join(step.names)}" + (f", where {other}" if other else ""), plan))
             else:
                 steps.append((f"{step.name} is {step.text}", None))
         return tuple(steps)
@@ -136,6 +137,10 @@ class Plan:
 
     def _results(self) -> list[str]:
         return [alias.name for alias in self._entry.built.plan.result.aliases]
+
+
+def _refuse_operands(new: Mapping[str, Any]) -> tuple[GraphNode, ...]:
+    raise FormatError("a step runs on what came before it\nhint: give other operands to the plan of the whole program")
 
 
 def _wrapped(results: list[FiberTensor]) -> Any:

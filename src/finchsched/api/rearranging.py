@@ -124,11 +124,8 @@ def flip(x: object, /, *, axis: int | Sequence[int] | None = None) -> Any:
 
 
 def roll(x: object, shift: int | Sequence[int], /, *, axis: int | Sequence[int] | None = None) -> Any:
-    """The elements moved along some axes, those that leave coming back; along the flattened array if None."""
+    """The elements moved along some axes, those that leave coming back; in C order if None."""
     array = _array(x)
-    if axis is None:
-        flat = array.flatten()
-        return flat._finish(nodes.roll_node(flat.node, shift, 0)).reshape(array.shape)
     return array._finish(nodes.roll_node(array.node, shift, axis))
 
 

@@ -78,7 +78,7 @@ def every_coordinate(shape: Sequence[int], why: str) -> Coordinates:
     size, limit = math.prod(shape), current().densify
     if size > limit:
         raise DensifyError(
-            f"{why}: all {size} elements of shape {tuple(shape)} would be stored, more than the limit {limit}\n"
+            f"{why}: its {size} elements, shape {tuple(shape)}, would all be stored, more than the limit {limit}\n"
             "hint: raise the limit with finchsched.config(densify=...)"
         )
     return tuple(np.indices(tuple(shape), np.int64).reshape(len(shape), size)) if shape else ()

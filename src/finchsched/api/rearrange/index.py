@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finchsched.api.host import HostOperation, Shape
-from finchsched.api.rearrange.entries import Coordinates, Index, as_array, dense_of, from_array, is_dense
+from finchsched.api.rearrange.entries import AXIS_LIMIT, Coordinates, Index, as_array, dense_of, from_array, is_dense
+from finchsched.api.rearrange.fibers import take_outer, without_outer
+from finchsched.api.rearrange.flat_index import flatten, unflatten
 from finchsched.api.rearrange.layout import same_layout
 from finchsched.api.rearrange.parse_subscript import check_bounds
-from finchsched.api.rearrange.subscript import At, Gather, Item, NewAxis, Placed, Span, place, takes_axis
-from finchsched.api.rearrange.take_out import outer_range
+from finchsched.api.rearrange.subscript import At, Gather, Item, NewAxis, Span, place, takes_axis
 from finchsched.formats.coordinates import coordinates_of
 from finchsched.formats.fiber_tensor import FiberTensor
 
@@ -41,8 +42,7 @@ class Subscript(HostOperation):
                 check_bounds(arrays[item.argument], axis, tensor.shape[axis])
         if is_dense(tensor):
             return from_array(as_array(tensor)[tuple([_numpy_item(item, arrays) for item in self.items])], tensor.fill)
-        placed = place(self.items, tensor.shape, [index.shape for index in arrays])
-        return _sparse(tensor, self.items, arrays, placed)
+        return _sparse(tensor, self.items, arrays)
 
     def describe(self, names: Sequence[str]) -> str:
         return f"{names[0]}[{', '.join(_text(item, names[1:]) for item in self.items)}]"
@@ -78,35 +78,64 @@ def _text(item: Item, names: Sequence[str]) -> str:
             return names[argument]
 
 
-def _sparse(tensor: FiberTensor, items: Sequence[Item], arrays: Sequence[Index], placed: Placed) -> FiberTensor:
-    """Filter by integers and slices, then join with the index arrays."""
-    extents = tensor.shape
+def _sparse(tensor: FiberTensor, items: Sequence[Item], arrays: Sequence[Index]) -> FiberTensor:
+    """Whole fibers where that is all, else filter by integers and slices, then join with the index arrays."""
+    tensor, items = _narrowed(tensor, items, arrays)
+    if all(item == Span() for item in items):
+        return tensor
     by_axis = _by_axis(items)
-    low, high = _range_of(by_axis[tensor.type.perm[0]][1], extents[tensor.type.perm[0]])
-    tensor = outer_range(tensor, low, high)
-    moved = low if tensor.shape != extents else 0
-    found = coordinates_of(tensor)
-    at = {axis: c + moved if axis == tensor.type.perm[0] and moved else c for axis, c in enumerate(found)}
-    val, at = _filtered(tensor.val, at, by_axis, extents)
+    at = dict(enumerate(coordinates_of(tensor)))
+    val, at = _filtered(tensor.val, at, by_axis, tensor.shape)
     gathers = {axis: arrays[item.argument] for axis, item in by_axis if isinstance(item, Gather)}
-    common = placed.shape[placed.gathered[0] : placed.gathered[1]]
+    has_arrays = any(isinstance(item, Gather) for item in items)
+    placed = place(items, tensor.shape, [index.shape for index in arrays] if has_arrays else ())
+    start, stop = placed.gathered
     made: Coordinates = ()
-    if arrays:
-        entry, number = _joined(at, gathers, extents, common, len(val))
+    if has_arrays:
+        common = placed.shape[start:stop]
+        entry, number = _joined(at, gathers, tensor.shape, common, len(val))
         val, at = val[entry], {axis: c[entry] for axis, c in at.items()}
-        made = tuple(c.astype(np.int64) for c in np.unravel_index(number, common)) if common else ()
-    columns = [at[axis] for axis, item in by_axis if isinstance(item, Span)]
-    spans = iter(columns)
+        made = unflatten(number, common)
+    spans = iter([at[axis] for axis, item in by_axis if isinstance(item, Span)])
     rest = [
         next(spans) if isinstance(item, Span) else np.zeros(len(val), np.int64)
         for item in items
         if isinstance(item, Span | NewAxis)
     ]
-    start = placed.gathered[0]
     layout = same_layout(tensor.type, placed.sources)
     if len(gathers) > 1:
         layout = layout.sparse_inside()
     return layout.tensor([*rest[:start], *made, *rest[start:]], val, placed.shape, tensor.fill)
+
+
+def _narrowed(
+    tensor: FiberTensor, items: Sequence[Item], arrays: Sequence[Index]
+) -> tuple[FiberTensor, Sequence[Item]]:
+    """The tensor cut to what is taken of its outermost storage axis, if that is easy, and what is left to do.
+
+    An axis is left out, or an index array done with, only where no other item decides where the result's axes stand.
+    """
+    axis = tensor.type.perm[0]
+    place = [number for number, item in enumerate(items) if takes_axis(item)][axis]
+    item, extent = items[place], tensor.shape[axis]
+    others = [*items[:place], *items[place + 1 :]]
+    alone = all(isinstance(other, Span) for other in others)
+    last = all(other == Span() for other in others)
+    match item:
+        case At(coordinate):
+            found = take_outer(tensor, range(coordinate % extent, coordinate % extent + 1))
+            if found is not None and alone and (one := without_outer(found)) is not None:
+                return one, others
+            left: Item = At(0)
+        case Span():
+            taken = item.range(extent)
+            found, left = (take_outer(tensor, taken) if last or taken != range(extent) else None), Span()
+        case Gather(argument) if alone and arrays[argument].ndim == 1:
+            index = arrays[argument]
+            found, left = take_outer(tensor, np.where(index < 0, index + extent, index)), Span()
+        case _:
+            return tensor, items
+    return (tensor, items) if found is None else (found, [*items[:place], left, *items[place + 1 :]])
 
 
 def _range_of(item: Item, extent: int) -> tuple[int, int]:
@@ -151,29 +180,52 @@ def _joined(
     """Pairs (entry, position in the broadcast index arrays) with equal coordinates, entries rising.
 
     at: the entries' coordinates by axis.  arrays: the index arrays by the axis that each takes.
-
-    Coordinates are ranked among those that are asked for, axis by axis, so that no number exceeds the square of how
-    many positions there are.
     """
-    count = prod(common)
-    rank_asked = np.zeros(count, np.int64)
-    rank_found = np.zeros(entries, np.int64)
+    axes = list(arrays)
+    whole = [extents[axis] for axis in axes]
+    asked = [
+        np.broadcast_to(np.where(a < 0, a + n, a), common).reshape(-1)
+        for a, n in zip(arrays.values(), whole, strict=True)
+    ]
+    found = [at[axis] for axis in axes]
     kept = np.arange(entries)
-    for axis, array in arrays.items():
-        asked = np.broadcast_to(np.where(array < 0, array + extents[axis], array), common).reshape(-1)
-        values, place_asked = np.unique(asked, return_inverse=True)
-        mine = at[axis][kept]
-        place_found = np.minimum(np.searchsorted(values, mine), max(len(values) - 1, 0))
-        hit = values[place_found] == mine if len(values) else np.zeros(len(mine), np.bool)
-        kept, rank_found, place_found = kept[hit], rank_found[hit], place_found[hit]
-        known, rank_asked = np.unique(rank_asked * len(values) + place_asked.reshape(-1), return_inverse=True)
-        whole = rank_found * len(values) + place_found
-        rank_found = np.minimum(np.searchsorted(known, whole), max(len(known) - 1, 0))
-        hit = known[rank_found] == whole if len(known) else np.zeros(len(whole), np.bool)
-        kept, rank_found = kept[hit], rank_found[hit]
-    order = np.argsort(rank_asked, kind="stable")
-    sorted_ranks = rank_asked[order]
-    first = np.searchsorted(sorted_ranks, rank_found, "left")
-    hits = np.searchsorted(sorted_ranks, rank_found, "right") - first
+    if not axes:
+        wanted, mine = np.zeros(prod(common), np.int64), np.zeros(entries, np.int64)
+    elif prod(whole) - 1 <= AXIS_LIMIT:
+        wanted, mine = flatten(asked, whole), flatten(found, whole)
+    else:
+        wanted, mine, kept = _ranked(asked, found)
+    order = None
+    if not (wanted[1:] >= wanted[:-1]).all():
+        order = np.argsort(wanted, kind="stable")
+        wanted = wanted[order]
+    first = np.searchsorted(wanted, mine, "left")
+    hits = np.searchsorted(wanted, mine, "right") - first
     within = np.arange(hits.sum()) - np.repeat(np.cumsum(hits) - hits, hits)
-    return np.repeat(kept, hits), order[np.repeat(first, hits) + within]
+    number = np.repeat(first, hits) + within
+    return np.repeat(kept, hits), number if order is None else order[number]
+
+
+def _ranked(asked: Sequence[Index], found: Sequence[Index]) -> tuple[Index, Index, Index]:
+    """A number for each tuple that is asked for, those of the entries that have one, and which entries have one.
+
+    Coordinates are ranked among those that are asked for, axis by axis, so no number exceeds the square of how many
+    tuples there are.
+    """
+    kept = np.arange(len(found[0]))
+    wanted, mine = np.zeros(len(asked[0]), np.int64), np.zeros(len(kept), np.int64)
+    for ask, coordinate in zip(asked, found, strict=True):
+        values, place = np.unique(ask, return_inverse=True)
+        inside, rank = _located(values, coordinate[kept])
+        kept, mine = kept[inside], mine[inside] * len(values) + rank
+        known, wanted = np.unique(wanted * len(values) + place, return_inverse=True)
+        inside, mine = _located(known, mine)
+        kept = kept[inside]
+    return wanted, mine, kept
+
+
+def _located(values: Index, wanted: Index) -> tuple[Index, Index]:
+    """Which of the wanted numbers are among the values, which rise, and the places of those."""
+    place = np.searchsorted(values, wanted)
+    inside = np.flatnonzero(np.append(values, -1)[place] == wanted)
+    return inside, place[inside]

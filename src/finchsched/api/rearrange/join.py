@@ -17,6 +17,7 @@ from finchsched.api.rearrange.entries import (
     from_array,
     is_dense,
 )
+from finchsched.api.rearrange.fibers import join_outer
 from finchsched.api.rearrange.layout import Layout, fresh_layout, same_layout
 from finchsched.ast.format import TensorType
 from finchsched.errors import ShapeMismatchError
@@ -64,6 +65,9 @@ class Concat(HostOperation):
             whole = np.concatenate([as_array(tensor) for tensor in tensors], axis=self.axis, dtype=dtype.numpy)
             return from_array(whole, fill)
         shape = self.shape([tensor.shape for tensor in tensors])
+        whole_fibers = leading.type.perm[0] == self.axis and all(_agree(tensor, fill, dtype) for tensor in tensors)
+        if whole_fibers and (joined := join_outer(tensors, shape)) is not None:
+            return joined
         pieces, offset = [], 0
         for tensor in tensors:
             at, val = _stored(tensor, fill, dtype)
@@ -104,6 +108,11 @@ class Stack(HostOperation):
         return f"{', '.join(names)} stacked along a new axis {self.axis}"
 
 
+def _agree(tensor: FiberTensor, fill: Scalar, dtype: DType) -> bool:
+    """Whether a tensor has this fill and element type already."""
+    return tensor.type.dtype == dtype and same_scalar(tensor.fill, fill)
+
+
 def _with_axis(tensor: FiberTensor, axis: int) -> FiberTensor:
     """The tensor with a new axis of extent 1."""
     shape = (*tensor.shape[:axis], 1, *tensor.shape[axis:])
@@ -119,7 +128,7 @@ def _stored(tensor: FiberTensor, fill: Scalar, dtype: DType) -> tuple[Coordinate
     """The entries of a tensor, all of its elements if its own fill is another than `fill`."""
     if is_dense(tensor) or same_scalar(cast_fill(tensor.fill, dtype), fill):
         return coordinates_of(tensor), tensor.val.astype(dtype.numpy)
-    at = every_coordinate(tensor.shape, f"the fill {tensor.fill!r} becomes {fill!r}")
+    at = every_coordinate(tensor.shape, f"an array with the fill {tensor.fill!r} is joined to one with {fill!r}")
     return at, dense_of(tensor).reshape(-1).astype(dtype.numpy)
 
 

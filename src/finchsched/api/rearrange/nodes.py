@@ -13,7 +13,7 @@ from finchsched.api.rearrange.arg_extreme import ArgExtreme
 from finchsched.api.rearrange.entries import dense_of
 from finchsched.api.rearrange.index import Subscript
 from finchsched.api.rearrange.join import Concat, Stack
-from finchsched.api.rearrange.move import Flip, Roll
+from finchsched.api.rearrange.move import Flip, Roll, RollFlat
 from finchsched.api.rearrange.parse_subscript import parse_subscript
 from finchsched.api.rearrange.repeat import Repeat, Tile
 from finchsched.api.rearrange.reshape import Reshape
@@ -112,8 +112,10 @@ def flip_node(node: GraphNode, axis: object) -> GraphNode:
 
 
 def roll_node(node: GraphNode, shift: object, axis: object) -> GraphNode:
-    """`node` rolled along some axes."""
+    """`node` rolled along some axes; in C order if the axis is None."""
     shifts = _integers(shift, "a shift")
+    if axis is None:
+        return host_node(RollFlat(sum(shifts)), node)
     axes = [normal_axis(each, len(node.shape), node.shape) for each in _integers(axis, "an axis")]
     if len(shifts) != len(axes) and 1 not in (len(shifts), len(axes)):
         raise ShapeMismatchError(f"roll takes a shift for each axis; found {len(shifts)} and {len(axes)} axes")
