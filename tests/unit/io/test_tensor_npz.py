@@ -116,7 +116,7 @@ BAD_ARRAYS: dict[str, tuple[dict[str, Any], str]] = {
     "too few values": ({"val": np.zeros(1)}, r"val must have \d elements"),
     "a fill of another type": ({"fill": 1}, r"the array 'fill' with element type int64"),
     "a list of fills": ({"fill": [0.0]}, r"the array 'fill' with element type float64 and 1 axes"),
-    "unknown level": ({"levels": "Tree(Element(False: bool))"}, r"cannot read the levels 'Tree(.|\n)*no level is called"),
+    "unknown level": ({"levels": "Tree(Element(False: bool))"}, r"the levels 'Tree(.|\n)*no level is called"),
     "broken levels": ({"levels": "Dense("}, r"cannot read the levels 'Dense\('"),
     "more after the levels": ({"levels": "Element(False: bool) 1"}, r"cannot read the levels"),
     "no levels": ({"levels": ""}, r"cannot read the levels ''"),
