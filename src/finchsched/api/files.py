@@ -17,10 +17,10 @@ from finchsched.io.entries import CoordinateArray, dense_tensor, sparse_tensor
 from finchsched.io.frostt import read_frostt, write_frostt
 from finchsched.io.kinds import file_kind
 from finchsched.io.matrix_market import read_matrix_market
+from finchsched.io.matrix_market_write import write_matrix_market
 from finchsched.io.npz import read_npz
 from finchsched.io.scipy_npz import write_scipy_npz
 from finchsched.io.tensor_npz import write_tensor_npz
-from finchsched.io.write_matrix_market import write_matrix_market
 
 __all__ = ["read", "write"]
 
