@@ -75,9 +75,7 @@ def pick(condition: Any, yes: Any, no: Any) -> Any:
     return np.where(condition, yes, no)[()]
 
 
-DTYPES = (
-    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 complex128"
-).split()
+DTYPES = ("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 complex128").split()
 
 
 def cast(dtype: np.dtype[Any], value: Any) -> Any:
@@ -100,7 +98,9 @@ class Operator:
     def __call__(self, values: Sequence[Any]) -> Any:
         """The operator on scalars; Python scalars alone give a Python scalar, which stays weak in promotion."""
         result = reduce(self.once, values) if self.arity is None else self.once(*values)
-        if all(isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic) for value in values):
+        if all(
+            isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic) for value in values
+        ):
             return result.item() if isinstance(result, np.generic) else result
         return result
 

@@ -3,8 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from numpy.typing import NDArray
-
 from finchsched.algebra.dtypes import Scalar
 from finchsched.api.convert import to_fiber_tensor, with_fill
 from finchsched.api.einsum_numpy import einsum_numpy_node
@@ -22,7 +20,7 @@ from finchsched.api.tensor import Tensor
 from finchsched.errors import DtypeError, EinsumSyntaxError, FormatError, IndexNameError, LazyValueError
 from finchsched.formats.fiber_tensor import FiberTensor
 
-__all__ = ["asarray", "compute", "computed", "einsum", "explain", "lazy", "plan", "to_dense", "to_scipy"]
+__all__ = ["asarray", "compute", "computed", "einsum", "explain", "lazy", "plan"]
 
 Formats = Mapping[str, str] | str | None
 
@@ -197,13 +195,3 @@ def explain(*args: Any, **named: Any) -> str:
     if len(args) == 1 and isinstance(args[0], Plan) and not named:
         return explain_plan(args[0])
     return explain_plan(plan(*args, **named))
-
-
-def to_scipy(x: object, format: str | None = None, *, copy: bool = False) -> Any:
-    """`asarray(x).to_scipy(format)`: a SciPy sparse array; see Tensor.to_scipy."""
-    return asarray(x).to_scipy(format, copy=copy)
-
-
-def to_dense(x: object, *, copy: bool = False) -> NDArray[Any]:
-    """`asarray(x).to_numpy()`: a NumPy array; see Tensor.to_numpy."""
-    return asarray(x).to_numpy(copy=copy)

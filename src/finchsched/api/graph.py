@@ -38,6 +38,7 @@ __all__ = [
     "format_node",
     "host_node",
     "huge_axes",
+    "is_permutation",
     "map_node",
     "normal_axes",
     "permute_node",
@@ -223,6 +224,15 @@ def permute_node(arg: GraphNode, axes: Sequence[int]) -> GraphNode:
     if sorted(order) != list(range(rank)):
         raise ShapeMismatchError(f"axes must be a permutation of 0 .. {rank - 1}; found {tuple(axes)}")
     return view_node(arg, order)
+
+
+def is_permutation(node: GraphNode) -> bool:
+    """Whether a node is its argument with its axes in another order."""
+    return (
+        node.kind == "view"
+        and len(node.params) == len(node.args[0].shape)
+        and not any(isinstance(axis, NewAxis) for axis in node.params)
+    )
 
 
 def einsum_node(program: EinsumProgram, args: tuple[GraphNode, ...], dtype: DType | None = None) -> GraphNode:

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from finchsched.algebra.dtypes import Scalar
 from finchsched.api.build_logic import BuiltPlan, ValueBinding
-from finchsched.api.graph import GraphNode, scalar_node, substitute, tensor_node, topological
+from finchsched.api.graph import GraphNode, is_permutation, scalar_node, substitute, tensor_node, topological
 from finchsched.ast.logic import Plan as LogicPlan
 from finchsched.ast.logic import Produces
 from finchsched.formats.fiber_tensor import FiberTensor
@@ -110,7 +110,7 @@ def stage_program(roots: Sequence[GraphNode], compute: Compute) -> tuple[BuiltPl
         mark = marks.setdefault(name, object())
         kinds[name] = new[id(node)] = GraphNode(node.kind, node.params, (), node.shape, node.type, mark)
     template = tuple([new[id(root)] for root in roots])
-    built = BuiltPlan(LogicPlan((), Produces(())), tuple(slots.values()), tuple(values), {}, {}, {})
+    built = BuiltPlan(LogicPlan((), Produces(())), tuple(slots.values()), tuple(values), {}, {})
     return built, StagedProgram(template, marks, kinds, compute)
 
 
@@ -196,7 +196,7 @@ class _Run:
         axes: list[Sequence[int]] = []
         at = node
         while (found := at if at.kind == "tensor" else self.known.get(id(at))) is None:
-            if at.kind != "permute":
+            if not is_permutation(at):
                 return None
             axes.append(at.params)
             at = at.args[0]

@@ -178,7 +178,6 @@ def test_to_scipy_shares_buffers() -> None:
     assert not np.shares_memory(A.to_scipy(copy=True).data, A.data.val)
     np.testing.assert_array_equal((matrix @ matrix.T).toarray(), D @ D.T)
     np.testing.assert_array_equal(A.asformat("dcsr").to_scipy().toarray(), D)
-    np.testing.assert_array_equal(fs.to_scipy(A).toarray(), fs.to_dense(A))
 
 
 @pytest.mark.parametrize("rank", [1, 2, 3])
