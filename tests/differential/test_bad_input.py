@@ -339,7 +339,7 @@ SHAPES: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
     "A @ B": (lambda a, b: a @ b, "shapes (3, 4) and (5, 6): the left operand has 4 columns, the right one 5 rows"),
     "A @ vector": (lambda a, b: a @ np.ones(5), "the left operand has 4 columns, the right one 5 rows"),
     "vector @ A": (lambda a, b: np.ones(5) @ a, "the left operand has 5 columns, the right one 3 rows"),
-    "A @ cube": (lambda a, b: a @ np.ones((2, 2, 2)), "takes arrays of 1 or 2 axes; found shapes (3, 4) and (2, 2, 2)"),
+    "A @ cube": (lambda a, b: a @ np.ones((2, 2, 2)), "shapes (3, 4) and (2, 2, 2): the left operand has 4 columns"),
     "sum axis": (lambda a, b: a.sum(axis=2), "axis 2 does not exist: the shape is (3, 4)"),
     "sum axis twice": (lambda a, b: a.sum(axis=(0, -2)), "axes (0, -2) name an axis twice"),
     "transpose": (lambda a, b: a.transpose(0, 0), "axes must be a permutation of 0 .. 1; found (0, 0)"),
