@@ -16,7 +16,6 @@ from finchsched.api.operators_mixin import ArrayOperators
 from finchsched.api.rearrange import nodes
 from finchsched.api.rearrange.methods import pieces
 from finchsched.api.rearrange.nonzero import argwhere as find_argwhere
-from finchsched.api.rearrange.nonzero import nonzero as find_nonzero
 from finchsched.api.tensor import Tensor
 from finchsched.errors import DensifyError, DtypeError, LazyValueError, ShapeMismatchError
 from finchsched.settings import current
@@ -74,7 +73,7 @@ def ravel(x: object) -> Any:
     return _array(x).flatten()
 
 
-def take(x: object, indices: Any, /, *, axis: int | None = None) -> Any:
+def take(x: object, indices: Any, /, axis: int | None = None) -> Any:
     """The elements at coordinates of an axis, or of the flattened array; negative ones count from the end.
 
     Raises IndexingError for a coordinate out of bounds.  O(stored · log), and the entries of the result.
@@ -82,7 +81,7 @@ def take(x: object, indices: Any, /, *, axis: int | None = None) -> Any:
     return _array(x).take(indices, axis)
 
 
-def concat(arrays: Sequence[Any], /, *, axis: int | None = 0, fill_value: Scalar | None = None) -> Any:
+def concat(arrays: Sequence[Any], /, axis: int | None = 0, *, fill_value: Scalar | None = None) -> Any:
     """The arrays one after the other along an axis; flattened if it is None.  Element types promote.
 
     The result has the fill of the first sparse array, or `fill_value`; all elements of an array with another fill are
@@ -94,13 +93,13 @@ def concat(arrays: Sequence[Any], /, *, axis: int | None = 0, fill_value: Scalar
     return _finished(given, node)
 
 
-def stack(arrays: Sequence[Any], /, *, axis: int = 0, fill_value: Scalar | None = None) -> Any:
+def stack(arrays: Sequence[Any], /, axis: int = 0, *, fill_value: Scalar | None = None) -> Any:
     """The arrays, all of one shape, one after the other along a new axis.  Fills and types as with `concat`."""
     given = [_array(x) for x in arrays]
     return _finished(given, nodes.stack_node([array.node for array in given], axis, _fill(fill_value)))
 
 
-def unstack(x: object, /, *, axis: int = 0) -> tuple[Any, ...]:
+def unstack(x: object, /, axis: int = 0) -> tuple[Any, ...]:
     """The pieces of an array along an axis.
 
     Raises DensifyError if there are more of them than the limit of the settings.
@@ -117,19 +116,19 @@ def unstack(x: object, /, *, axis: int = 0) -> tuple[Any, ...]:
     return tuple(pieces(array, number))
 
 
-def flip(x: object, /, *, axis: int | Sequence[int] | None = None) -> Any:
+def flip(x: object, /, axis: int | Sequence[int] | None = None) -> Any:
     """The elements in reverse order along some axes; all if None."""
     array = _array(x)
     return array._finish(nodes.flip_node(array.node, axis))
 
 
-def roll(x: object, shift: int | Sequence[int], /, *, axis: int | Sequence[int] | None = None) -> Any:
+def roll(x: object, shift: int | Sequence[int], /, axis: int | Sequence[int] | None = None) -> Any:
     """The elements moved along some axes, those that leave coming back; in C order if None."""
     array = _array(x)
     return array._finish(nodes.roll_node(array.node, shift, axis))
 
 
-def repeat(x: object, repeats: Any, /, *, axis: int | None = None) -> Any:
+def repeat(x: object, repeats: Any, /, axis: int | None = None) -> Any:
     """Every coordinate of an axis (of the flattened array) so many times in a row; one count, or one for each.
 
     Raises LazyValueError for lazy counts.
@@ -143,38 +142,34 @@ def tile(x: object, repetitions: int | Sequence[int], /) -> Any:
     return array._finish(nodes.tile_node(array.node, repetitions))
 
 
-def tril(x: object, /, *, k: int = 0) -> Any:
+def tril(x: object, /, k: int = 0) -> Any:
     """The matrices of the last two axes with zeros above diagonal number k; dense if the fill is not 0."""
     array = _array(x)
     return array._finish(nodes.triangle_node(array.node, True, k))
 
 
-def triu(x: object, /, *, k: int = 0) -> Any:
+def triu(x: object, /, k: int = 0) -> Any:
     """The matrices of the last two axes with zeros below diagonal number k; dense if the fill is not 0."""
     array = _array(x)
     return array._finish(nodes.triangle_node(array.node, False, k))
 
 
-def argmin(x: object, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
+def argmin(x: object, /, axis: int | None = None, *, keepdims: bool = False) -> Any:
     """The first coordinate of the least element; see Tensor.argmin."""
     return _array(x).argmin(axis, keepdims=keepdims)
 
 
-def argmax(x: object, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
+def argmax(x: object, /, axis: int | None = None, *, keepdims: bool = False) -> Any:
     """The first coordinate of the greatest element; see Tensor.argmax."""
     return _array(x).argmax(axis, keepdims=keepdims)
 
 
 def nonzero(x: object, /) -> tuple[Tensor, ...]:
-    """The coordinates of the elements that are not zero, in C order: a dense tensor of int64 for each axis.
+    """The coordinates of the elements that are not zero, a tensor for each axis; see Tensor.nonzero.
 
-    NaN is not zero.  If the fill is not zero every element is looked at: DensifyError beyond the limit of the settings.
     Raises LazyValueError for a lazy array, whose number of such elements is not known.
     """
-    array = _known(x, "nonzero")
-    if not array.ndim:
-        raise ShapeMismatchError("nonzero of an array without axes\nhint: compare it with 0")
-    return tuple(Tensor(found) for found in find_nonzero(array.data))
+    return _known(x, "nonzero").nonzero()
 
 
 def argwhere(x: object, /) -> Tensor:

@@ -10,9 +10,10 @@ from finchsched.api.graph import GraphNode, format_node, tensor_node
 from finchsched.api.lazy import index_widths_narrow
 from finchsched.api.operators_mixin import ArrayOperators
 from finchsched.api.planning import run_graph
+from finchsched.api.rearrange.nonzero import nonzero
 from finchsched.api.scipy_output import to_scipy_array
 from finchsched.ast.format import is_sparse
-from finchsched.errors import DensifyError, FormatError
+from finchsched.errors import DensifyError, FormatError, ShapeMismatchError
 from finchsched.formats.coordinates import count_nonfill
 from finchsched.formats.fiber_tensor import FiberTensor
 from finchsched.formats.levels import Dense
@@ -126,6 +127,16 @@ class Tensor(ArrayOperators):
             hint = f'.to_numpy(), or .asformat("{shown}") first' if self.ndim else ".item()"
             raise FormatError(f"this tensor is dense\nhint: use {hint}")
         return to_scipy_array(self, format, copy=copy)
+
+    def nonzero(self) -> "tuple[Tensor, ...]":
+        """The coordinates of the elements that are not zero, in C order: a dense tensor of int64 for each axis.
+
+        Stored zeros do not count, NaN does.  O(stored · log) if the fill is 0; else every element is looked at, and
+        DensifyError is raised if they are more than the limit of the settings.
+        """
+        if not self.ndim:
+            raise ShapeMismatchError("nonzero of an array without axes\nhint: compare it with 0")
+        return tuple([Tensor(found) for found in nonzero(self.data)])
 
     def item(self) -> Scalar:
         """The element of a tensor of one element, as a Python scalar.  Raises FormatError for another number."""
