@@ -1,5 +1,6 @@
 """The operators that eager and lazy arrays share: each makes a node of the graph; an eager array then runs it."""
 
+import importlib
 import math
 import operator as python_operator
 from collections.abc import Sequence
@@ -41,6 +42,11 @@ def as_node(value: object) -> GraphNode | None:
     return None
 
 
+def _protocol() -> Any:
+    """`numpy_protocol`, which needs all named functions, and they need this module."""
+    return importlib.import_module("finchsched.api.numpy_protocol")
+
+
 class ArrayOperators(Rearranging):
     """An array as a node of a graph.
 
@@ -50,7 +56,6 @@ class ArrayOperators(Rearranging):
 
     __slots__ = ()
     __array_priority__ = 1000.0
-    __array_ufunc__ = None
     __hash__ = None  # type: ignore[assignment]  # == is elementwise
 
     @property
@@ -72,6 +77,12 @@ class ArrayOperators(Rearranging):
     def dtype(self) -> np.dtype[Any]:
         """The element type, as NumPy's."""
         return strong(self._node.type).numpy
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        return _protocol().array_ufunc(ufunc, method, inputs, options)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
+        return _protocol().array_function(function, args, options)
 
     def _unary(self, name: str) -> Any:
         return self._finish(map_node(name, self._node))
