@@ -1,69 +1,9 @@
 """finchsched: an autoscheduling compiler for sparse, structured and dense arrays."""
 
-from finchsched import errors
-from finchsched.api import (
-    Lazy,
-    Plan,
-    Tensor,
-    argmax,
-    argmin,
-    argwhere,
-    asarray,
-    compute,
-    concat,
-    einsum,
-    explain,
-    flatten,
-    flip,
-    lazy,
-    nonzero,
-    plan,
-    ravel,
-    read,
-    repeat,
-    reshape,
-    roll,
-    sample_path,
-    stack,
-    take,
-    tile,
-    tril,
-    triu,
-    unstack,
-)
+from finchsched import api, errors
+from finchsched.api import *  # noqa: F403 - everything that finchsched.api lists is public
 from finchsched.settings import config
 from finchsched.version import __version__
 
-__all__ = [
-    "Lazy",
-    "Plan",
-    "Tensor",
-    "__version__",
-    "argmax",
-    "argmin",
-    "argwhere",
-    "asarray",
-    "compute",
-    "concat",
-    "config",
-    "einsum",
-    "errors",
-    "explain",
-    "flatten",
-    "flip",
-    "lazy",
-    "nonzero",
-    "plan",
-    "ravel",
-    "read",
-    "repeat",
-    "reshape",
-    "roll",
-    "sample_path",
-    "stack",
-    "take",
-    "tile",
-    "tril",
-    "triu",
-    "unstack",
-]
+__all__ = ["__version__", "config", "errors"]
+__all__ += api.__all__

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from finchsched.algebra.dtypes import Scalar
 from finchsched.api.build_logic import BuiltPlan, ValueBinding
-from finchsched.api.graph import GraphNode, scalar_node, substitute, tensor_node, topological
+from finchsched.api.graph import GraphNode, is_permutation, scalar_node, substitute, tensor_node, topological
 from finchsched.ast.logic import Plan as LogicPlan
 from finchsched.ast.logic import Produces
 from finchsched.formats.fiber_tensor import FiberTensor
@@ -110,7 +110,7 @@ def stage_program(roots: Sequence[GraphNode], compute: Compute) -> tuple[BuiltPl
         mark = marks.setdefault(name, object())
         kinds[name] = new[id(node)] = GraphNode(node.kind, node.params, (), node.shape, node.type, mark)
     template = tuple([new[id(root)] for root in roots])
-    built = BuiltPlan(LogicPlan((), Produces(())), tuple(slots.values()), tuple(values), {}, {}, {})
+    built = BuiltPlan(LogicPlan((), Produces(())), tuple(slots.values()), tuple(values), {}, {})
     return built, StagedProgram(template, marks, kinds, compute)
 
 
@@ -182,14 +182,6 @@ def _stages(roots: Sequence[GraphNode]) -> _Stages:
     return _Stages(wanted, hosts, last)
 
 
-def _transposition(node: GraphNode) -> Sequence[int] | None:
-    """The argument's axis of each axis, if all that the node does is to put them in another order."""
-    if node.kind not in ("permute", "view") or len(node.shape) != len(node.args[0].shape):
-        return None
-    axes: Sequence[int] = node.params
-    return axes if all(isinstance(axis, int) for axis in axes) else None
-
-
 class _Run:
     """What has been computed so far, as leaves by `id` of the node that they stand for."""
 
@@ -204,10 +196,9 @@ class _Run:
         axes: list[Sequence[int]] = []
         at = node
         while (found := at if at.kind == "tensor" else self.known.get(id(at))) is None:
-            order = _transposition(at)
-            if order is None:
+            if not is_permutation(at):
                 return None
-            axes.append(order)
+            axes.append(at.params)
             at = at.args[0]
         if axes:
             base: FiberTensor = found.data
