@@ -1,11 +1,21 @@
-"""The front end: tensors with operators, lazy arrays, einsum, plans."""
+"""The front end: tensors with operators, lazy arrays, einsum, plans, and functions under the array API's names.
 
-from finchsched.api.files import read, write
-from finchsched.api.functions import asarray, compute, einsum, explain, lazy, plan, to_dense, to_scipy
+A public function is listed in the `__all__` of the module it lives in; those modules are listed here, once.
+"""
+
+from finchsched.api import creation, elementwise, files, products, rearranging, reductions, views
+from finchsched.api.creation import *  # noqa: F403 - a star stands for the names in the module's __all__
+from finchsched.api.elementwise import *  # noqa: F403
+from finchsched.api.files import *  # noqa: F403
+from finchsched.api.functions import asarray, compute, einsum, explain, lazy, plan
 from finchsched.api.fuse import Fused, fuse
 from finchsched.api.lazy import Lazy
 from finchsched.api.plan import Plan
+from finchsched.api.products import *  # noqa: F403
+from finchsched.api.rearranging import *  # noqa: F403
+from finchsched.api.reductions import *  # noqa: F403
 from finchsched.api.tensor import Tensor
+from finchsched.api.views import *  # noqa: F403
 from finchsched.io import sample_path
 
 __all__ = [
@@ -20,9 +30,12 @@ __all__ = [
     "fuse",
     "lazy",
     "plan",
-    "read",
     "sample_path",
-    "to_dense",
-    "to_scipy",
-    "write",
 ]
+__all__ += creation.__all__
+__all__ += elementwise.__all__
+__all__ += files.__all__
+__all__ += products.__all__
+__all__ += rearranging.__all__
+__all__ += reductions.__all__
+__all__ += views.__all__

@@ -14,7 +14,8 @@ from finchsched.algebra.dtypes import INT32, INT64, DType, Scalar, as_dtype
 from finchsched.ast.format import Level
 from finchsched.errors import DensifyError, FormatError
 from finchsched.formats.fiber_tensor import Buffer, FiberTensor, cast_fill, tensor_type
-from finchsched.formats.levels import Dense, SparseList
+from finchsched.formats.levels import Dense, SparseCOO, SparseList
+from finchsched.formats.levels.sparse_coo import counted_at
 from finchsched.settings import current
 
 __all__ = ["coordinates_of", "count_nonfill", "from_coordinates", "index_width", "merge_duplicates", "sort_order"]
@@ -42,10 +43,13 @@ def coordinates_of(t: FiberTensor) -> Coordinates:
     at: Coordinates = ()
     fibers = 1
     for axis, pos, crd in zip(t.type.perm, t.pos, t.crd, strict=True):
-        if pos is None or crd is None:
+        if crd is None:
             extent = t.shape[axis]
             fiber = np.repeat(np.arange(fibers), extent)
             coordinate = np.tile(np.arange(extent), fibers)
+        elif pos is None:  # a further axis of a coordinate list: one coordinate per entry
+            at = (*at, crd.astype(np.int64))
+            continue
         else:
             fiber, coordinate = np.repeat(np.arange(fibers), np.diff(pos)), crd.astype(np.int64)
         at = (*(c[fiber] for c in at), coordinate)
@@ -155,7 +159,8 @@ def from_coordinates(
     crd: list[Buffer | None] = []
     fiber = np.zeros(len(val), np.int64)
     fibers = 1
-    for level, key, extent in zip(levels, merged, extents, strict=True):
+    first = np.zeros(0, np.intp)  # of a compressed level or coordinate list: the first of what each entry stands for
+    for number, (level, key, extent) in enumerate(zip(levels, merged, extents, strict=True)):
         match level:
             case Dense():
                 fibers *= extent
@@ -163,8 +168,11 @@ def from_coordinates(
                 fiber = fiber * extent + key
                 pos.append(None)
                 crd.append(None)
-            case SparseList(pos_type, crd_type):
-                new = _changes((fiber, key), len(key))
+            case SparseCOO(_, crd_type) if not level.is_first:
+                pos.append(None)
+                crd.append(_narrowed(key[first], crd_type))
+            case SparseList(pos_type, crd_type) | SparseCOO(pos_type, crd_type):
+                new = _changes((fiber, *merged[number : counted_at(levels, number) + 1]), len(key))
                 first = np.flatnonzero(new)
                 ends = np.zeros(fibers + 1, np.int64)
                 np.cumsum(np.bincount(fiber[first], minlength=fibers), out=ends[1:])
