@@ -312,7 +312,9 @@ class _Author:
                 number = "f" if term.kind == "i" else term.kind  # beside uint64 it is float64
                 return _Term(f"{term} {self.pick('*+')} {self.pick(used)}", number, atom=False)
             case "constant":
-                return _Term(f"{term} {self.pick('*+-')} {self.pick((2, 1, 0, 0.5))}", _wider(term.kind, "f"), atom=False)
+                return _Term(
+                    f"{term} {self.pick('*+-')} {self.pick((2, 1, 0, 0.5))}", _wider(term.kind, "f"), atom=False
+                )
             case "function":
                 return self.function(term)
             case _:

@@ -44,9 +44,11 @@ def absorbs_product(s: Any, dtype: np.dtype[Any], reduction: str) -> bool:
 
 
 def absorbs_sum(s: Any, dtype: np.dtype[Any], reduction: str) -> bool:
-    """True among bools; else NaN, and the infinity that the reduction `min=` or `max=` drops."""
+    """True among bools; else NaN, and among reals the infinity that the reduction `min=` or `max=` drops."""
     if dtype.kind == "b":
         return bool(s)
+    if dtype.kind == "c":
+        return bool(s != s)
     return bool(s != s or (reduction == "min" and s == np.inf) or (reduction == "max" and s == -np.inf))
 
 
@@ -75,9 +77,7 @@ def pick(condition: Any, yes: Any, no: Any) -> Any:
     return np.where(condition, yes, no)[()]
 
 
-DTYPES = (
-    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 complex128"
-).split()
+DTYPES = ("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 complex128").split()
 
 
 def cast(dtype: np.dtype[Any], value: Any) -> Any:
@@ -100,14 +100,16 @@ class Operator:
     def __call__(self, values: Sequence[Any]) -> Any:
         """The operator on scalars; Python scalars alone give a Python scalar, which stays weak in promotion."""
         result = reduce(self.once, values) if self.arity is None else self.once(*values)
-        if all(isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic) for value in values):
+        if all(
+            isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic) for value in values
+        ):
             return result.item() if isinstance(result, np.generic) else result
         return result
 
     def once(self, *values: Any) -> Any:
         """One application; where NumPy would calculate in float16, in float32."""
         result = self.function(*values)
-        if np.asarray(result).dtype == np.float16 or self.function in HALVES and narrow(values):
+        if np.asarray(result).dtype == np.float16 or (self.function in HALVES and narrow(values)):
             result = self.function(*(np.float32(value) for value in values))
         return result
 

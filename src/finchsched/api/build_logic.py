@@ -16,7 +16,7 @@ from typing import TypeAlias
 import numpy as np
 
 from finchsched.algebra.dtypes import BOOL, DType, Scalar, cast_scalar
-from finchsched.algebra.operators import Operator, cast_operator, cast_target, identity, operator
+from finchsched.algebra.operators import Operator, cast_operator, cast_target, identity, is_comparison, operator
 from finchsched.api.einsum_program import EinsumProgram, common_type
 from finchsched.api.einsum_terms import EinsumTerms, Index, Operand
 from finchsched.api.graph import GraphNode, topological
@@ -33,7 +33,6 @@ from finchsched.api.promotion import (
     Weak,
     comparable,
     fit_scalar,
-    is_comparison,
     is_wider,
     kind_of,
     promote,
@@ -458,7 +457,9 @@ class _Builder:
         """A literal or a scalar in another type is another literal or Value; anything else gets a cast operator."""
         if isinstance(expr, GraphNode):
             found = strong(expr.type)
-            if (isinstance(expr.type, Weak) and is_wider(target, found)) or np.can_cast(found.numpy, target.numpy, "safe"):
+            if (isinstance(expr.type, Weak) and is_wider(target, found)) or np.can_cast(
+                found.numpy, target.numpy, "safe"
+            ):
                 return self.value(expr, target)
             expr = self.value(expr, found)
         if isinstance(expr, Literal):

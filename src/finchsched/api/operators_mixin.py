@@ -140,7 +140,11 @@ class ArrayOperators:
     def __pow__(self, other: object) -> Any:
         """A power; a square is a product."""
         if type(other) is int and other == 2:
-            return self._unary("square") if self.dtype == np.bool else self._finish(map_node("mul", self._node, self._node))
+            return (
+                self._unary("square")
+                if self.dtype == np.bool
+                else self._finish(map_node("mul", self._node, self._node))
+            )
         return self._binary("pow", other)
 
     def __rpow__(self, other: object) -> Any:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import finchsched.api as fs
+from finchsched.algebra.dtypes import ELEMENT_DTYPES
 from finchsched.errors import DtypeError, FileFormatError, FormatError, LazyValueError
 from finchsched.formats.checks import check_tensor
 from finchsched.formats.numpy_convert import to_dense
