@@ -103,7 +103,7 @@ def map_terms(op: Operator, terms: Sequence[Term], out: DType) -> Term:
     stored = np.zeros(value.shape, np.bool)
     for _, mask in masks:
         stored |= mask
-    if op.arity == 2:
+    if op.arity == 2 and op.absorbers:
         s, absorbing = _absorption(op, masks, value.shape, wanted[-1])
         absorbing &= stored
         s = s.astype(out.numpy)
