@@ -1,6 +1,7 @@
 """Random einsum programs with operands in random formats, from hypothesis or from a seed."""
 
 import random
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -17,7 +18,8 @@ from finchsched.api.lazy import reads_sparse
 from finchsched.api.tensor import Tensor
 from finchsched.ast.format import Level
 from finchsched.formats.fiber_tensor import FiberTensor
-from finchsched.formats.levels import Dense, SparseList
+from finchsched.formats.levels import Dense, SparseCOO, SparseList
+from finchsched.formats.levels.sparse_coo import coo_levels
 from finchsched.formats.numpy_convert import from_dense, stored_mask, to_dense
 from oracle.masked_array import MaskedArray
 
@@ -127,14 +129,20 @@ class Program:
 
 
 def nest(letters: str) -> tuple[Level, ...]:
-    """Levels by letter: d is Dense, s and S are SparseLists of narrow and of wide indices."""
-    made = {"d": Dense(), "s": SparseList(INT32, INT32), "S": SparseList()}
-    return tuple(made[letter] for letter in letters)
+    """Levels by letter: d is Dense, s and S are SparseLists of narrow and of wide indices, a run of c is one list of
+    coordinates.
+    """
+    made: dict[str, tuple[Level, ...]] = {"d": (Dense(),), "s": (SparseList(INT32, INT32),), "S": (SparseList(),)}
+    parts = re.findall("c+|.", letters)
+    return tuple(level for part in parts for level in made.get(part) or coo_levels(len(part), INT32, INT32))
 
 
 def letters_of(levels: Sequence[Level]) -> str:
     """What `nest` reads."""
-    return "".join("d" if level.stores_all else "S" if level == SparseList() else "s" for level in levels)
+    return "".join(
+        "d" if level.stores_all else "c" if isinstance(level, SparseCOO) else "S" if level == SparseList() else "s"
+        for level in levels
+    )
 
 
 # ---------------------------------------------------------------------------------------------- programs
@@ -229,7 +237,7 @@ class _Author:
         return Operand(self.values(dtype, shape, rng), mask, self.fill(dtype), levels, perm)
 
     def format(self, rank: int) -> tuple[tuple[Level, ...], tuple[int, ...]]:
-        letters = "".join(self.pick("dssS") for _ in range(rank))
+        letters = "".join(self.pick("dsscS") for _ in range(rank))
         perm = list(range(rank)) if self.percent(50) else self.shuffled(list(range(rank)))
         return nest(letters), tuple(perm)
 

@@ -1,23 +1,9 @@
 """finchsched: an autoscheduling compiler for sparse, structured and dense arrays."""
 
-from finchsched import errors
-from finchsched.api import Lazy, Plan, Tensor, asarray, compute, einsum, explain, lazy, plan, read, sample_path
+from finchsched import api, errors
+from finchsched.api import *  # noqa: F403 - everything that finchsched.api lists is public
 from finchsched.settings import config
 from finchsched.version import __version__
 
-__all__ = [
-    "Lazy",
-    "Plan",
-    "Tensor",
-    "__version__",
-    "asarray",
-    "compute",
-    "config",
-    "einsum",
-    "errors",
-    "explain",
-    "lazy",
-    "plan",
-    "read",
-    "sample_path",
-]
+__all__ = ["__version__", "config", "errors"]
+__all__ += api.__all__

@@ -12,8 +12,10 @@ __all__ = [
     "FileFormatError",
     "FinchschedError",
     "FormatError",
+    "FusionError",
     "IRSyntaxError",
     "IndexNameError",
+    "IndexingError",
     "KernelError",
     "LazyValueError",
     "LoweringError",
@@ -33,6 +35,10 @@ class EinsumSyntaxError(FinchschedError, ValueError):
 
 class IndexNameError(FinchschedError, ValueError):
     """An index that is unknown, unbound, or used a wrong number of times."""
+
+
+class IndexingError(FinchschedError, IndexError):
+    """A subscript that the array does not have: out of bounds, too many axes, a mask of another shape."""
 
 
 class ShapeMismatchError(FinchschedError, ValueError):
@@ -69,6 +75,10 @@ class RewriteError(FinchschedError, RuntimeError):
 
 class LazyValueError(FinchschedError, TypeError):
     """A value was asked of a lazy array, which has none before it is computed."""
+
+
+class FusionError(LazyValueError):
+    """A function that cannot be compiled as one program: its control flow depends on the values of arrays."""
 
 
 class LoweringError(FinchschedError, RuntimeError):

@@ -37,6 +37,7 @@ __all__ = [
     "Operator",
     "absorbs",
     "apply",
+    "can_absorb",
     "cast_operator",
     "cast_target",
     "fold",
@@ -301,6 +302,11 @@ def _extreme(dtype: DType, *, largest: bool) -> Scalar:
         return largest
     info = np.iinfo(dtype.numpy)
     return int(info.max if largest else info.min)
+
+
+def can_absorb(op: Operator) -> bool:
+    """Whether some fill of some type swallows the other operand of `op`."""
+    return bool(op.absorbers) or op.name in ("and", "or", "logical_and", "logical_or")
 
 
 def absorbs(op: Operator, value: Scalar, dtype: DType) -> bool:

@@ -19,14 +19,14 @@ from finchsched.algebra.dtypes import BOOL, DType, Scalar, cast_scalar
 from finchsched.algebra.operators import Operator, cast_operator, cast_target, identity, is_comparison, operator
 from finchsched.api.einsum_program import EinsumProgram, common_type
 from finchsched.api.einsum_terms import EinsumTerms, Index, Operand
-from finchsched.api.graph import GraphNode, topological
+from finchsched.api.graph import GraphNode, NewAxis, topological
 from finchsched.api.graph_axes import (
     aligned,
     letter_extents,
     read_arguments,
     stretched,
-    strip_permutes,
-    through_permutes,
+    strip_views,
+    through_views,
 )
 from finchsched.api.promotion import (
     ElementType,
@@ -70,12 +70,15 @@ Origin: TypeAlias = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class ValueBinding:
-    """The Value `name` is scalar number `scalar` cast to `dtype`; if `scalar` is -1, the fill of tensor `tensor`."""
+    """The Value `name` is scalar number `scalar` cast to `dtype`, if one is given.
+
+    If `scalar` is -1, it is the fill of tensor `tensor`.
+    """
 
     name: str
     scalar: int
     tensor: int
-    dtype: DType
+    dtype: DType | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +86,13 @@ class BuiltPlan:
     """Logic IR and what binds it to operands.
 
     slots: the name of each tensor, by its number.  values: one per Value.  extents: of every field, (slot, axis) or
-    ("", n).  classes: of every field's extent, "zero", "one" or "many".  names: what the user calls fields, slots and
-    results.
+    ("", n).  names: what the user calls fields, slots and results.
     """
 
     plan: Plan
     slots: tuple[str, ...]
     values: tuple[ValueBinding, ...]
     extents: dict[str, Origin]
-    classes: dict[str, str]
     names: dict[str, str]
 
 
@@ -104,7 +105,8 @@ def bind(
         if value.scalar < 0:
             values[value.name] = tensors[value.tensor].fill
         else:
-            values[value.name] = fit_scalar(scalars[value.scalar], value.dtype)
+            given = scalars[value.scalar]
+            values[value.name] = given if value.dtype is None else fit_scalar(given, value.dtype)
     return dict(zip(built.slots, tensors, strict=True)), values
 
 
@@ -115,7 +117,7 @@ def build_logic(roots: Sequence[GraphNode]) -> BuiltPlan:
 
 @dataclass(slots=True)
 class _Site:
-    """What is known of one node that is not a leaf and not a permutation.
+    """What is known of one node that is neither a leaf nor a view.
 
     index: the field of each axis.  inner: fields of reduced axes or letters.  uses: how often it is read.  own: whether
     it is a query of its own.  alias: the name of its Subquery or query, once it is made.
@@ -133,7 +135,7 @@ class _Builder:
     def __init__(self, roots: Sequence[GraphNode]) -> None:
         self.roots = roots
         self.order = topological(roots)
-        self.sites = {id(n): _Site() for n in self.order if n.kind not in ("tensor", "scalar", "permute")}
+        self.sites = {id(n): _Site() for n in self.order if n.kind not in ("tensor", "scalar", "view")}
         self.numbers: dict[int, int] = {}
         self.scalars: dict[int, int] = {}
         self.slots: list[Slot] = []
@@ -142,7 +144,6 @@ class _Builder:
         self.bindings: list[ValueBinding] = []
         self.origins: dict[int, tuple[Origin, ...]] = {}
         self.extents: dict[str, Origin] = {}
-        self.classes: dict[str, str] = {}
         self.user_names: dict[str, str] = {}
         self.names = Names()
         self.counters: dict[str, int] = {}
@@ -163,7 +164,6 @@ class _Builder:
             tuple(slot.name for slot in self.slots),
             tuple(self.bindings + self.fills),
             self.extents,
-            self.classes,
             self.user_names,
         )
 
@@ -223,8 +223,8 @@ class _Builder:
                 _, axes, keepdims, _ = node.params
                 pairs = list(enumerate(given[0]))
                 return tuple(("", 1) if a in axes else origin for a, origin in pairs if keepdims or a not in axes)
-            case "permute":
-                return tuple(given[0][axis] for axis in node.params)
+            case "view":
+                return tuple(("", a.extent) if isinstance(a, NewAxis) else given[0][a] for a in node.params)
             case "einsum":
                 letters = self.letters(node)
                 return tuple(letters[name] for name in node.params[0].left)
@@ -242,7 +242,6 @@ class _Builder:
     def fresh_field(self, origin: Origin, extent: int, user_name: str = "") -> Field:
         found = Field(self.numbered("f"))
         self.extents[found.name] = origin
-        self.classes[found.name] = "zero" if extent == 0 else "one" if extent == 1 else "many"
         if user_name:
             self.user_names[found.name] = user_name
         return found
@@ -258,19 +257,19 @@ class _Builder:
                     self.use(node.args[access.operand])
                     if len(set(access.index)) < len(access.index):
                         self.make_own(node.args[access.operand])
-            elif node.kind != "permute":
+            elif node.kind not in ("view", "scalar"):
                 for arg in node.args:
                     self.use(arg)
             if node.kind in ("reduce", "einsum") and 0 in self.reduced_extents(node):
                 self.sites[id(node)].own = True
 
     def use(self, node: GraphNode) -> None:
-        site = self.sites.get(id(strip_permutes(node)))
+        site = self.sites.get(id(strip_views(node)))
         if site is not None:
             site.uses += 1
 
     def make_own(self, node: GraphNode) -> None:
-        site = self.sites.get(id(strip_permutes(node)))
+        site = self.sites.get(id(strip_views(node)))
         if site is not None:
             site.own = True
 
@@ -304,7 +303,7 @@ class _Builder:
 
     def assign(self, node: GraphNode, index: Index) -> None:
         """The only reader of a node decides its fields."""
-        node, index = through_permutes(node, index)
+        node, index = through_views(node, index)
         site = self.sites.get(id(node))
         if site is not None and site.uses == 1 and not site.own:
             site.index = index
@@ -382,7 +381,17 @@ class _Builder:
 
     def read(self, node: GraphNode, index: Index) -> Operand:
         """A node under the fields that its reader wants; a scalar as it is, until `cast` knows its type."""
-        node, index = through_permutes(node, index)
+        under, inner = through_views(node, index)
+        operand = self.read_stored(under, inner)
+        if under is node:
+            return operand
+        expr = self.value(under, strong(under.type)) if isinstance(operand, GraphNode) else operand
+        held = facts.fields(expr)
+        repeated = tuple(f for f in dict.fromkeys(index) if f is not None and f not in held)
+        return Reorder(expr, held + repeated) if repeated else expr
+
+    def read_stored(self, node: GraphNode, index: Index) -> Operand:
+        """`read` of a node that is no view."""
         if node.kind == "scalar":
             return node
         if node.kind == "tensor":
@@ -475,10 +484,10 @@ class _Builder:
         return self.cast(expr, target)
 
     def reduce(self, node: GraphNode, site: _Site) -> LogicExpr:
-        name, axes, keepdims, target = node.params
+        name, axes, keepdims, _ = node.params
         assert site.index is not None
         index = self.reduce_index(node, site, site.index)
-        expr = self.cast(self.read(node.args[0], index), target)
+        expr = self.cast(self.read(node.args[0], index), strong(node.type))
         over = tuple(f for axis, f in enumerate(index) if axis in axes and f is not None)
         if over:
             expr = self.aggregate(operator(name), expr, over)

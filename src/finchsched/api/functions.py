@@ -1,32 +1,26 @@
 """The functions of the public interface: making tensors, computing programs, looking at plans."""
 
-import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from finchsched.algebra.dtypes import DType, Scalar
-from finchsched.api.convert import dense_tensor, element_dtype, to_fiber_tensor, with_fill
-from finchsched.api.einsum_numpy import parse_numpy
+from finchsched.algebra.dtypes import Scalar
+from finchsched.api.convert import to_fiber_tensor, with_fill
+from finchsched.api.einsum_numpy import einsum_numpy_node
 from finchsched.api.einsum_program import EinsumProgram, mark
 from finchsched.api.einsum_text import parse_einsum
 from finchsched.api.explain import explain_plan
 from finchsched.api.format_text import parse_format
 from finchsched.api.graph import GraphNode, einsum_node, format_node, substitute, tensor_node
 from finchsched.api.lazy import Lazy, index_widths_narrow, reads_sparse
-from finchsched.api.operators_mixin import ArrayOperators, as_node
+from finchsched.api.operands import any_lazy, to_node
+from finchsched.api.operators_mixin import ArrayOperators, optional_dtype
 from finchsched.api.plan import Plan
 from finchsched.api.planning import run_graph
 from finchsched.api.tensor import Tensor
-from finchsched.errors import DensifyError, DtypeError, EinsumSyntaxError, FormatError, IndexNameError, LazyValueError
-from finchsched.formats.fiber_tensor import FiberTensor, tensor_type
-from finchsched.formats.levels import Dense, SparseList
-from finchsched.io import CoordinateMatrix, coordinates_to_csr, read_matrix_market
-from finchsched.settings import current
+from finchsched.errors import DtypeError, EinsumSyntaxError, FormatError, IndexNameError, LazyValueError
+from finchsched.formats.fiber_tensor import FiberTensor
 
-__all__ = ["asarray", "compute", "einsum", "explain", "lazy", "plan", "read", "to_dense", "to_scipy"]
+__all__ = ["asarray", "compute", "computed", "einsum", "explain", "lazy", "plan"]
 
 Formats = Mapping[str, str] | str | None
 
@@ -45,44 +39,13 @@ def asarray(x: object, *, fill_value: Scalar | None = None, copy: bool = False) 
     if isinstance(x, Tensor):
         data = with_fill(x.data, fill_value)
         if copy:
-            data = FiberTensor(data.type, data.shape, data.fill, _copies(data.pos), _copies(data.crd), data.val.copy())
+            data = data.copy()
         return x if data is x.data else Tensor(data)
     if isinstance(x, ArrayOperators):
         raise LazyValueError("asarray of a lazy array: it has not been computed\nhint: use finchsched.compute")
     if isinstance(x, FiberTensor):
         return Tensor(with_fill(x, fill_value))
     return Tensor(to_fiber_tensor(x, fill_value, copy))
-
-
-def _copies(buffers: tuple[NDArray[Any] | None, ...]) -> tuple[NDArray[Any] | None, ...]:
-    return tuple(None if buffer is None else buffer.copy() for buffer in buffers)
-
-
-def read(path: str | os.PathLike[str]) -> Tensor:
-    """The matrix in a Matrix Market file (`.mtx`, `.mtx.gz`): CSR, or dense if the file is.
-
-    Repeated entries are added up.  Raises FileFormatError for a malformed file, DtypeError for complex numbers,
-    DensifyError for more rows than the limit of the settings.
-    """
-    found = read_matrix_market(path)
-    try:
-        dtype = element_dtype(found.values.dtype)
-    except DtypeError as error:
-        raise DtypeError(f"{os.fspath(path)}: {error}") from None
-    if not isinstance(found, CoordinateMatrix):
-        return Tensor(dense_tensor(found.values, None, False))
-    if found.shape[0] > current().densify:
-        raise DensifyError(
-            f"{os.fspath(path)}: a matrix of {found.shape[0]} rows needs a pointer for each, more than the limit "
-            f"{current().densify}\nhint: raise the limit with finchsched.config(densify=...)"
-        )
-    pos, crd, val = coordinates_to_csr(found.shape, found.row, found.col, found.values)
-    for buffer in (pos, crd, val):
-        buffer.setflags(write=False)
-    fill: Scalar = dtype.numpy.type(0).item()
-    levels = (Dense(), SparseList(DType(pos.dtype.name), DType(crd.dtype.name)))
-    kind = tensor_type(levels, (0, 1), dtype, fill)
-    return Tensor(FiberTensor(kind, found.shape, fill, (None, pos), (None, crd), val))
 
 
 def lazy(x: object) -> Lazy:
@@ -100,18 +63,24 @@ def compute(*exprs: Any) -> Any:
     """
     if not exprs:
         raise TypeError("compute() needs at least one expression")
-    if len(exprs) == 1 and isinstance(exprs[0], Lazy):
-        return Tensor(run_graph((exprs[0].node,))[0])
     for expr in exprs:
         if not isinstance(expr, ArrayOperators):
             raise DtypeError(f"cannot compute a {type(expr).__name__}, expected a lazy array or a tensor")
-    results = iter(run_graph([expr.node for expr in exprs if isinstance(expr, Lazy)]) if _any_lazy(exprs) else ())
-    tensors = tuple(Tensor(next(results)) if isinstance(expr, Lazy) else expr for expr in exprs)
+    tensors = computed(exprs)
     return tensors[0] if len(tensors) == 1 else tensors
 
 
-def _any_lazy(exprs: tuple[Any, ...]) -> bool:
-    return any(isinstance(expr, Lazy) for expr in exprs)
+def computed(arrays: Sequence[ArrayOperators]) -> tuple[Tensor, ...]:
+    """The tensor of each array: what is lazy is computed in one run, but for leaves, which are tensors already."""
+    roots = {n: array.node for n, array in enumerate(arrays) if isinstance(array, Lazy) and array.node.kind != "tensor"}
+    results = dict(zip(roots, run_graph(tuple(roots.values())), strict=True)) if roots else {}
+    return tuple([_computed(array, results.get(n)) for n, array in enumerate(arrays)])
+
+
+def _computed(array: ArrayOperators, result: FiberTensor | None) -> Tensor:
+    if result is not None:
+        return Tensor(result)
+    return array if isinstance(array, Tensor) else Tensor(array.node.data)
 
 
 def einsum(text: str, /, *operands: Any, formats: Formats = None, dtype: object = None, **named: Any) -> Any:
@@ -124,7 +93,7 @@ def einsum(text: str, /, *operands: Any, formats: Formats = None, dtype: object 
     """
     values = (*operands, *named.values())
     node = _einsum_graph(text, operands, formats, dtype, named)
-    if _any_lazy(values):
+    if any_lazy(values):
         return Lazy(node)
     return Tensor(run_graph((node,))[0])
 
@@ -146,14 +115,9 @@ def _einsum_graph(
         if named:
             hint = "operands by name need a text like y[i] += A[i,j] * x[j]"
             raise EinsumSyntaxError(mark(text, 0, f"found no assignment, but operands {', '.join(named)}", hint))
-        args = tuple(_operand(f"operand {n}", x) for n, x in enumerate(operands))
-        program = parse_numpy(text, tuple([len(arg.shape) for arg in args]))
-        node = einsum_node(program, args, _wanted(dtype))
+        args = tuple(to_node(x, f"operand {n}") for n, x in enumerate(operands))
+        node = einsum_numpy_node(text, args, optional_dtype(dtype))
     return node if formats is None else _formatted(node, formats)
-
-
-def _wanted(dtype: object) -> DType | None:
-    return None if dtype is None else element_dtype(np.dtype(dtype))  # type: ignore[call-overload]  # dtype-like
 
 
 def _named_einsum(program: EinsumProgram, named: Mapping[str, Any]) -> GraphNode:
@@ -170,19 +134,7 @@ def _named_einsum(program: EinsumProgram, named: Mapping[str, Any]) -> GraphNode
         if name not in program.operands:
             what = "both an index and an operand" if name in indices else "given, but the text does not use it"
             raise IndexNameError(mark(program.text, max(program.text.find(name), 0), f"{name} is {what}"))
-    return einsum_node(program, tuple([_operand(name, named[name]) for name in program.operands]))
-
-
-def _operand(name: str, value: object) -> GraphNode:
-    try:
-        node = as_node(value)
-    except (DtypeError, FormatError) as error:
-        raise type(error)(f"{name}: {error}") from error
-    if node is None:
-        raise DtypeError(
-            f"{name} is a {type(value).__name__}\nhint: pass a tensor, a NumPy array, a scipy.sparse matrix or a number"
-        )
-    return node
+    return einsum_node(program, tuple([to_node(named[name], name) for name in program.operands]))
 
 
 def _formatted(node: GraphNode, formats: Mapping[str, str] | str) -> GraphNode:
@@ -243,13 +195,3 @@ def explain(*args: Any, **named: Any) -> str:
     if len(args) == 1 and isinstance(args[0], Plan) and not named:
         return explain_plan(args[0])
     return explain_plan(plan(*args, **named))
-
-
-def to_scipy(x: object, *, copy: bool = False) -> Any:
-    """`asarray(x).to_scipy()`: a CSR or CSC array; see Tensor.to_scipy."""
-    return asarray(x).to_scipy(copy=copy)
-
-
-def to_dense(x: object, *, copy: bool = False) -> NDArray[Any]:
-    """`asarray(x).to_numpy()`: a NumPy array; see Tensor.to_numpy."""
-    return asarray(x).to_numpy(copy=copy)

@@ -148,8 +148,8 @@ def fold_call(op: Operator, args: tuple[Node, ...]) -> Node:
             )
         value = apply(op, *(t.numpy.type(cast_scalar(a.value, t)) for a, t in zip(literals, taken, strict=True)))
         return Literal(out.numpy.type(value).item(), out)
-    if op.name == "where" and args[1] == args[2]:
-        return args[1]
+    if op.name == "where" and (args[1] == args[2] or isinstance(args[0], Literal)):
+        return args[2] if isinstance(args[0], Literal) and not args[0].value else args[1]
     if op.arity == 2:
         decided = _fold_by_class(op, *args)
         if decided is not None:

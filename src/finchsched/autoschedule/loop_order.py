@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from itertools import permutations
 
 from finchsched.ast.format import Level, TensorType, storage_order
-from finchsched.ast.loop import Access, storage_names
-from finchsched.autoschedule.structure import Layout, entries, visits
+from finchsched.ast.loop import Access, Assign, Index, Tensor, storage_names
+from finchsched.autoschedule.structure import NONE_HUGE, Huge, Layout, entries, huge_names, visits
 from finchsched.errors import LoweringError
 from finchsched.formats.levels import Dense, SparseList
 from finchsched.passes.loop.lower_to_loops import assembly_of
@@ -51,14 +51,21 @@ def rotated_levels(access: Access, order: tuple[str, ...]) -> tuple[tuple[str, L
     return tuple((name, Dense() if n == 0 else SparseList()) for n, (_, name) in enumerate(pairs))
 
 
-def choose_loop_order(form: QueryForm, target: TensorType) -> LoopOrder:
-    """The best loop order for a query with this target type.  Raises LoweringError if none can write it."""
+def choose_loop_order(form: QueryForm, target: TensorType, huge: Huge = NONE_HUGE) -> LoopOrder:
+    """The best loop order for a query with this target type.  Raises LoweringError if none can write it.
+
+    huge: axes along which nothing should be dense, a workspace neither.
+    """
+    avoided = huge_names(form, huge)
     best: tuple[tuple[int, ...], LoopOrder] | None = None
     for outer in _candidates(form, target):
         order = outer + form.inner
         try:
             assembly = assembly_of(form, target, order)
         except LoweringError:
+            continue
+        row = storage_order(target, form.index)[-1:]
+        if assembly == "sort" or (assembly == "workspace" and avoided.intersection(row)):
             continue
         found = _evaluate(form, order, assembly)
         key = (found.cost, -_unit_strides(form, target, order[-1:]), *_appearance(form, target, order))
@@ -96,13 +103,13 @@ def _evaluate(form: QueryForm, order: tuple[str, ...], assembly: str) -> LoopOrd
     tensors = dict.fromkeys((a.tensor, storage_names(a)) for a in copied)
     cost = sum(2 * entries(tensor.type) for tensor in {a.tensor for a in copied}) + len(tensors)
     iterations = 1
+    whole = Assign(Access(Tensor(form.alias.name, form.alias.type), tuple(map(Index, form.index))), form.op, form.expr)
     for depth, name in enumerate(order):
-        inner = depth >= len(form.loops)
-        expr = form.producers[0].expr if inner else form.expr
-        for producer in form.producers if inner else ():
+        stmt = whole
+        for producer in form.producers if depth >= len(form.loops) else ():
             if name in producer.over:
-                expr = producer.expr
-        iterations *= visits(form, expr, name, layout)
+                stmt = Assign(producer.scalar, producer.op, producer.expr)
+        iterations *= visits(form, stmt, name, layout)
         cost += iterations * (WORKSPACE_ITERATION if assembly == "workspace" and depth == len(order) - 1 else 1)
     return LoopOrder(order, cost, copied, assembly)
 

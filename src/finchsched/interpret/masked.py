@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finchsched.algebra.dtypes import INT64, DType, Scalar, as_dtype
-from finchsched.algebra.operators import Operator, absorbs, apply, result_type
+from finchsched.algebra.operators import Operator, absorbs, apply, can_absorb, result_type
 from finchsched.ast.node import Node, walk
 from finchsched.ast.scalar import Call, Literal, Size, Value, coordinate_name
 from finchsched.errors import IndexNameError, ValidationError
@@ -103,7 +103,7 @@ def map_terms(op: Operator, terms: Sequence[Term], out: DType) -> Term:
     stored = np.zeros(value.shape, np.bool)
     for _, mask in masks:
         stored |= mask
-    if op.arity == 2 and op.absorbers:
+    if can_absorb(op):
         s, absorbing = _absorption(op, masks, value.shape, wanted[-1])
         absorbing &= stored
         s = s.astype(out.numpy)

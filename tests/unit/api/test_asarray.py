@@ -240,8 +240,6 @@ def test_refused_objects() -> None:
         fs.asarray(np.ma.masked_array([1.0], [True]))
     with pytest.raises(LazyValueError, match="has not been computed"):
         fs.asarray(fs.lazy([1]))
-    with pytest.raises(FormatError, match="3 axes is not supported"):
-        fs.asarray(sp.coo_array(np.ones((2, 2, 2))))
 
 
 # ---------------------------------------------------------------------------------------------- fills

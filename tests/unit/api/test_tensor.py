@@ -93,7 +93,7 @@ def test_products() -> None:
     same(fs.asarray(x) @ x, x @ x)
     with pytest.raises(ShapeMismatchError, match="the left operand has 3 columns, the right one 2 rows"):
         A @ A
-    with pytest.raises(ShapeMismatchError, match="1 or 2 axes"):
+    with pytest.raises(ShapeMismatchError, match="at least 1 axis"):
         A @ 2.0
 
 
@@ -151,7 +151,7 @@ def test_formats() -> None:
         converted = A.asformat(name)
         assert converted.format == name
         same(converted, D)
-        assert fs.asarray(D).asformat(name).nnz == (6 if name == "dense" else 3)
+        assert converted.nnz == 3 and fs.asarray(D).asformat(name).nnz == 3
     assert A.asformat("csr").data is A.data or A.asformat("csr").nnz == 3
     assert A.asformat("SparseList(Dense(Element))").format == "SparseList(Dense(Element))"
     assert fs.asarray(np.ones((2, 2, 2))).asformat("csf").format == "csf"
@@ -178,7 +178,6 @@ def test_to_scipy_shares_buffers() -> None:
     assert not np.shares_memory(A.to_scipy(copy=True).data, A.data.val)
     np.testing.assert_array_equal((matrix @ matrix.T).toarray(), D @ D.T)
     np.testing.assert_array_equal(A.asformat("dcsr").to_scipy().toarray(), D)
-    np.testing.assert_array_equal(fs.to_scipy(A).toarray(), fs.to_dense(A))
 
 
 @pytest.mark.parametrize("rank", [1, 2, 3])
@@ -224,8 +223,8 @@ def test_to_scipy_with_wide_indices_and_mixed_widths() -> None:
 
 
 def test_to_scipy_refuses() -> None:
-    with pytest.raises(FormatError, match="2 axes, this tensor has 1"):
-        fs.asarray(np.ones(2)).to_scipy()
+    with pytest.raises(FormatError, match=r"this tensor is dense\nhint: use .item\(\)"):
+        fs.asarray(2.0).to_scipy()
     with pytest.raises(FormatError, match="have the fill 0"):
         fs.asarray(sp.csr_array(D), fill_value=np.inf).to_scipy()
     with pytest.raises(FormatError, match="this tensor is dense"):
@@ -256,8 +255,6 @@ def test_items() -> None:
         A.item()
     with pytest.raises(FormatError, match="the truth value is for tensors without axes"):
         bool(A)
-    with pytest.raises(FormatError, match="cannot be iterated over"):
-        list(A)
     with pytest.raises(TypeError, match="unhashable"):
         hash(A)
 

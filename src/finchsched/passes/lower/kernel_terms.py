@@ -4,7 +4,7 @@ from finchsched.algebra.dtypes import BOOL, INT64, UINT64, DType, cast_scalar
 from finchsched.algebra.operators import operator, result_type
 from finchsched.ast.kernel import ONE, Apply, Cast, Const, If, KernelExpr, KernelStmt, Seq, Set, Var, dtype_of
 
-__all__ = ["advance", "binary", "both", "cast", "clamp", "compare", "equal", "index_as_value", "less", "when"]
+__all__ = ["advance", "binary", "both", "cast", "clamp", "compare", "either", "equal", "index_as_value", "less", "when"]
 
 
 def binary(name: str, *args: KernelExpr) -> Apply:
@@ -33,6 +33,14 @@ def both(conditions: list[KernelExpr]) -> KernelExpr:
     result = conditions[0]
     for condition in conditions[1:]:
         result = Apply(operator("and"), (result, condition), BOOL)
+    return result
+
+
+def either(conditions: list[KernelExpr]) -> KernelExpr:
+    """The disjunction of one or more conditions."""
+    result = conditions[0]
+    for condition in conditions[1:]:
+        result = Apply(operator("or"), (result, condition), BOOL)
     return result
 
 
