@@ -44,9 +44,11 @@ def absorbs_product(s: Any, dtype: np.dtype[Any], reduction: str) -> bool:
 
 
 def absorbs_sum(s: Any, dtype: np.dtype[Any], reduction: str) -> bool:
-    """True among bools; else NaN, and the infinity that the reduction `min=` or `max=` drops."""
+    """True among bools; else NaN, and among reals the infinity that the reduction `min=` or `max=` drops."""
     if dtype.kind == "b":
         return bool(s)
+    if dtype.kind == "c":
+        return bool(s != s)
     return bool(s != s or (reduction == "min" and s == np.inf) or (reduction == "max" and s == -np.inf))
 
 
@@ -107,7 +109,7 @@ class Operator:
     def once(self, *values: Any) -> Any:
         """One application; where NumPy would calculate in float16, in float32."""
         result = self.function(*values)
-        if np.asarray(result).dtype == np.float16 or self.function in HALVES and narrow(values):
+        if np.asarray(result).dtype == np.float16 or (self.function in HALVES and narrow(values)):
             result = self.function(*(np.float32(value) for value in values))
         return result
 

@@ -33,6 +33,7 @@ __all__ = [
     "accumulator_dtype",
     "as_dtype",
     "cast_scalar",
+    "has_in_range",
     "is_finite",
     "result_dtype",
     "scalar_key",
@@ -180,10 +181,10 @@ def cast_scalar(value: Scalar, dtype: DType) -> Scalar:
     if isinstance(value, complex) and not dtype.is_complex:
         value = value.real
     if dtype.is_integer:
-        if isinstance(value, float):
+        if not isinstance(value, int):
             with np.errstate(invalid="ignore"):
                 return int(np.asarray(value).astype(dtype.numpy))
-        return _wrapped(int(value), dtype)
+        return _wrapped(value, dtype)
     if isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**64:
         # By way of an integer of 64 bits, so that the value is rounded once.
         held: np.generic = np.uint64(value) if value >= 2**63 else np.int64(value)
@@ -191,6 +192,12 @@ def cast_scalar(value: Scalar, dtype: DType) -> Scalar:
         held = np.complex128(value) if isinstance(value, complex) else np.float64(value)
     with np.errstate(over="ignore"):
         return dtype.python(np.asarray(held).astype(dtype.numpy)[()])
+
+
+def has_in_range(dtype: DType, value: Scalar) -> bool:
+    """Whether a number lies in the range of an integer type."""
+    info = np.iinfo(dtype.numpy)
+    return not isinstance(value, complex) and info.min <= value <= info.max
 
 
 def _wrapped(value: int, dtype: DType) -> int:

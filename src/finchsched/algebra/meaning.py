@@ -1,4 +1,4 @@
-"""What operators mean where NumPy has no ufunc for it, or one that asks for care.  On NumPy scalars and arrays alike."""
+"""What operators mean where NumPy has no ufunc for it, or one that asks for care; on NumPy scalars and arrays."""
 
 from collections.abc import Callable
 from typing import Any

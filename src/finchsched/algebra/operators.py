@@ -42,6 +42,7 @@ __all__ = [
     "cast_target",
     "fold",
     "identity",
+    "is_comparison",
     "operator",
     "result_type",
     "same_scalar",
@@ -196,6 +197,11 @@ def cast_target(op: Operator) -> DType | None:
     return as_dtype(op.name.removeprefix("to_")) if op.name.startswith("to_") else None
 
 
+def is_comparison(op: Operator) -> bool:
+    """Whether `op` compares its arguments, which NumPy does exactly among integers of any types."""
+    return op.name in ("eq", "ne", "lt", "le", "gt", "ge")
+
+
 # ---------------------------------------------------------------------------------------------- types
 
 
@@ -217,7 +223,7 @@ def result_type(op: Operator, *dtypes: DType) -> tuple[tuple[DType, ...], DType]
     if op.name == "repeat_mul":
         return (dtypes[0], INT64), dtypes[0]
     if op.name == "angle" and not dtypes[0].is_complex:
-        return result_type(operator("sqrt"), *dtypes)
+        return result_type(operator("sqrt"), INT64 if dtypes[0].is_bool else dtypes[0])
     if op.name in ("real", "imag", "angle"):
         return dtypes, dtypes[0].real
     if op.name in _WHOLE and not dtypes[0].is_inexact and not (op.name == "round" and dtypes[0].is_bool):
@@ -315,7 +321,8 @@ def absorbs(op: Operator, value: Scalar, dtype: DType) -> bool:
         return bool(value)
     if op.name in ("and", "or"):
         return value == (0 if op.name == "and" else cast_scalar(-1, dtype))
-    return any(_same(value, z) for z in op.absorbers)
+    # An infinite complex number swallows one part only of what is added to it.
+    return any(_same(value, z) for z in op.absorbers if not (dtype.is_complex and z in (INF, -INF)))
 
 
 def _same(a: Scalar, b: Scalar) -> bool:

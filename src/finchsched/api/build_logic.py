@@ -16,7 +16,7 @@ from typing import TypeAlias
 import numpy as np
 
 from finchsched.algebra.dtypes import BOOL, DType, Scalar, cast_scalar
-from finchsched.algebra.operators import Operator, cast_operator, cast_target, identity, operator
+from finchsched.algebra.operators import Operator, cast_operator, cast_target, identity, is_comparison, operator
 from finchsched.api.einsum_program import EinsumProgram, common_type
 from finchsched.api.einsum_terms import EinsumTerms, Index, Operand
 from finchsched.api.graph import GraphNode, NewAxis, topological
@@ -33,7 +33,6 @@ from finchsched.api.promotion import (
     Weak,
     comparable,
     fit_scalar,
-    is_comparison,
     is_wider,
     kind_of,
     promote,

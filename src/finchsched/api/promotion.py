@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
-import numpy as np
-
 from finchsched.algebra.dtypes import (
     BOOL,
     COMPLEX64,
@@ -21,10 +19,11 @@ from finchsched.algebra.dtypes import (
     DType,
     Scalar,
     cast_scalar,
+    has_in_range,
     is_finite,
     result_dtype,
 )
-from finchsched.algebra.operators import Operator, cast_target, operator, result_type
+from finchsched.algebra.operators import Operator, cast_target, is_comparison, operator, result_type
 from finchsched.errors import DtypeError
 
 __all__ = [
@@ -33,7 +32,6 @@ __all__ = [
     "check_scalars",
     "comparable",
     "fit_scalar",
-    "is_comparison",
     "is_wider",
     "kind_of",
     "kinds_of",
@@ -55,7 +53,6 @@ ElementType: TypeAlias = DType | Weak
 _WEAK = {d: Weak(d) for d in (BOOL, INT64, FLOAT64, COMPLEX128)}
 _DEFAULT = {bool: BOOL, int: INT64, float: FLOAT64, complex: COMPLEX128}
 _BOOL_MEANING = {"add": "or", "mul": "and"}
-_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 
 
 def weak_type(value: Scalar) -> Weak:
@@ -109,28 +106,17 @@ def _rank(dtype: DType) -> int:
 def fit_scalar(value: Scalar, dtype: DType) -> Scalar:
     """`value` as a scalar of `dtype`.  Raises DtypeError for one that the type cannot hold."""
     try:
-        if dtype.is_integer and not _holds(dtype, value):
+        if dtype.is_integer and not has_in_range(dtype, value):
             raise DtypeError(f"the scalar {value!r} does not fit {dtype}\nhint: cast the array, or the scalar")
         return cast_scalar(value, dtype)
     except OverflowError as error:
         raise DtypeError("a scalar is too large for a floating point number") from error
 
 
-def _holds(dtype: DType, value: Scalar) -> bool:
-    """Whether an integer type has a number in its range."""
-    info = np.iinfo(dtype.numpy)
-    return not isinstance(value, complex) and info.min <= value <= info.max
-
-
-def is_comparison(op: Operator) -> bool:
-    """Whether `op` compares its arguments, which NumPy does exactly among integers of any types."""
-    return op.name in _COMPARISONS
-
-
 def comparable(value: Scalar, dtype: DType) -> tuple[Scalar, DType]:
     """An integer and the type in which it can be compared with integers of `dtype`; beyond 64 bits an infinity."""
     for kind in (dtype, INT64, UINT64):
-        if _holds(kind, value):
+        if has_in_range(kind, value):
             return value, kind
     assert not isinstance(value, complex)
     return (float("inf") if value > 0 else float("-inf")), FLOAT64

@@ -13,7 +13,7 @@ from finchsched.api.planning import run_graph
 from finchsched.api.rearrange.nonzero import nonzero
 from finchsched.api.scipy_output import to_scipy_array
 from finchsched.ast.format import is_sparse
-from finchsched.errors import DensifyError, FormatError, ShapeMismatchError
+from finchsched.errors import DensifyError, DtypeError, FormatError, ShapeMismatchError
 from finchsched.formats.coordinates import count_nonfill
 from finchsched.formats.fiber_tensor import FiberTensor
 from finchsched.formats.levels import Dense
@@ -151,13 +151,19 @@ class Tensor(ArrayOperators):
         return bool(self._scalar("the truth value"))
 
     def __float__(self) -> float:
-        return float(self._scalar("float()"))
+        return float(self._real_scalar("float()"))
 
     def __int__(self) -> int:
-        return int(self._scalar("int()"))
+        return int(self._real_scalar("int()"))
 
     def __complex__(self) -> complex:
         return complex(self._scalar("complex()"))
+
+    def _real_scalar(self, what: str) -> bool | int | float:
+        found = self._scalar(what)
+        if isinstance(found, complex):
+            raise DtypeError(f"{what} of the complex number {found}\nhint: use complex(), or .item().real")
+        return found
 
     def _scalar(self, what: str) -> Scalar:
         if self.ndim:

@@ -10,8 +10,9 @@
 
 The first mention of a name carries its type, and so does any later mention that disagrees with the one before; the
 parser reads them in the same order, so that a statement or an expression on its own, and even a program that the
-validator refuses, come back as they were.  A constant without a type is uint64, float64, complex128 or bool by its spelling.  An
-operation without a type has the one that `result_type` derives.  The grammar stands in `finchsched.ast.parse_kernel`.
+validator refuses, come back as they were.  A constant without a type is uint64, float64, complex128 or bool by its
+spelling.  An operation without a type has the one that `result_type` derives.  The grammar stands in
+`finchsched.ast.parse_kernel`.
 """
 
 import re

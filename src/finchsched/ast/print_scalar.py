@@ -6,8 +6,8 @@
     Call                mul(2.5: float64, $v0: float64 ~finite)
     TensorType          Dense(SparseList[int32,int32](Element(0.0: float64))) perm (1, 0)
 
-A literal's text tells bool, int, float and complex apart; a complex one has no blanks.  `Element(fill)` has the type that a literal or value names; any other
-fill is followed by the type: `Element(size(i), int64)`.
+A literal's text tells bool, int, float and complex apart; a complex one has no blanks.  `Element(fill)` has the type
+that a literal or value names; any other fill is followed by the type: `Element(size(i), int64)`.
 """
 
 from collections.abc import Sequence

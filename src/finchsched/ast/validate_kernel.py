@@ -18,9 +18,7 @@ import keyword
 import unicodedata
 from typing import NoReturn, assert_never
 
-import numpy as np
-
-from finchsched.algebra.dtypes import BOOL, UINT64, DType, scalar_text
+from finchsched.algebra.dtypes import BOOL, UINT64, DType, has_in_range, scalar_text
 from finchsched.algebra.operators import result_type
 from finchsched.ast.kernel import (
     HI,
@@ -244,10 +242,7 @@ class _Validator:
 
     def _constant(self, node: Const) -> None:
         value, dtype = node.value, node.dtype
-        good = type(value) is dtype.python
-        if good and dtype.is_integer:
-            info = np.iinfo(dtype.numpy)
-            good = info.min <= value <= info.max
+        good = type(value) is dtype.python and (not dtype.is_integer or has_in_range(dtype, value))
         self._check(good, f"{scalar_text(value)} is not a value of {dtype}")
 
 

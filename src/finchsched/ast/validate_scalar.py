@@ -5,13 +5,11 @@ Each check raises ValidationError; `where` says in which query or nest, in the u
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
-from finchsched.algebra.dtypes import INT64, DType, scalar_text
+from finchsched.algebra.dtypes import INT64, DType, has_in_range, scalar_text
 from finchsched.algebra.operators import Operator, result_type
 from finchsched.ast.format import TensorType
 from finchsched.ast.node import Node
-from finchsched.ast.scalar import VALUE_KINDS, Call, Literal, Size, Value
+from finchsched.ast.scalar import VALUE_KINDS, Call, Literal, Size, Value, constant_coordinate
 from finchsched.ast.syntax import is_identifier
 from finchsched.errors import DtypeError, ValidationError
 
@@ -41,7 +39,7 @@ def check_leaf(node: Node, where: str) -> DType:
                 raise ValidationError(
                     f"{where}: the literal {scalar_text(value)} of type {dtype} holds a {type(value).__name__}"
                 )
-            if dtype.is_integer and not np.iinfo(dtype.numpy).min <= value <= np.iinfo(dtype.numpy).max:
+            if dtype.is_integer and not has_in_range(dtype, value):
                 raise ValidationError(f"{where}: the literal {value!r} does not fit {dtype}")
             return dtype
         case Value(name, dtype, kind):
@@ -58,7 +56,7 @@ def check_leaf(node: Node, where: str) -> DType:
 
 def check_constant_coordinate(literal: Literal, where: str) -> None:
     """A constant among the indices of an access is an int64, zero or more."""
-    if check_leaf(literal, where) != INT64 or literal.value < 0:
+    if check_leaf(literal, where) != INT64 or constant_coordinate(literal) < 0:
         raise ValidationError(f"{where}: the coordinate {literal.value!r}: {literal.dtype} is not an int64 >= 0")
 
 

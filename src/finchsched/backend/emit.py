@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, assert_never
 
 from finchsched.algebra.dtypes import BOOL, INT64, UINT64, DType, cast_scalar
-from finchsched.algebra.operators import Operator, cast_target, result_type
+from finchsched.algebra.operators import Operator, cast_target, is_comparison, result_type
 from finchsched.ast.kernel import (
     HI,
     LO,
@@ -48,6 +48,7 @@ from finchsched.backend.spelling import (
     Text,
     spell_and,
     spell_cast,
+    spell_mixed,
     spell_not,
     spell_operator,
     spell_or,
@@ -179,6 +180,10 @@ class _Emitter:
             texts.append((yield self._expression(arg)))
         if cast_target(op) is not None:
             return spell_cast(texts[0], found[0], result, self._prelude)
+        if is_comparison(op) and found[0] != found[1]:
+            signed = 0 if found[0] == INT64 else 1
+            texts[signed] = self._name(texts[signed])
+            return spell_mixed(op, tuple(texts), signed == 0, self._prelude)
         if uses_twice(op, found[0], tuple(texts)):
             texts = [self._name(t) for t in texts]
         if op.name == "pow" and found[0].is_integer:

@@ -27,6 +27,7 @@ from finchsched.algebra.dtypes import (
     DType,
     Scalar,
     cast_scalar,
+    has_in_range,
 )
 from finchsched.errors import LoweringError
 
@@ -117,10 +118,9 @@ class Prelude:
 
 
 def _check_fits(value: Scalar, dtype: DType) -> None:
-    if dtype.is_integer and not isinstance(value, complex):
+    if dtype.is_integer and not has_in_range(dtype, value):
         info = np.iinfo(dtype.numpy)
-        if not info.min <= value <= info.max:
-            raise LoweringError(f"constant {value} does not fit {dtype}, which holds {info.min} .. {info.max}")
+        raise LoweringError(f"constant {value} does not fit {dtype}, which holds {info.min} .. {info.max}")
 
 
 def _digits(value: float, dtype: DType) -> str:

@@ -19,6 +19,7 @@ __all__ = [
     "Text",
     "spell_and",
     "spell_cast",
+    "spell_mixed",
     "spell_not",
     "spell_operator",
     "spell_or",
@@ -72,11 +73,11 @@ _CLASSES = {"isnan": False, "isinf": False, "isfinite": True}
 """Whether whole numbers are so."""
 _NUMPY_CALLS = frozenset(
     "sqrt exp expm1 log log1p log2 log10 sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh "
-    "arctan2 hypot logaddexp floor ceil trunc rint copysign nextafter signbit isnan isinf isfinite conjugate sign".split()
+    "arctan2 hypot logaddexp floor ceil trunc rint copysign nextafter signbit isnan isinf isfinite sign".split()
 )
-"""Functions of NumPy that kernels call by their name, on real and complex numbers."""
+"""Functions of NumPy that kernels call by their name on real numbers."""
 _NUMPY_ON_COMPLEX = frozenset("isnan isinf isfinite conjugate".split())
-"""Those of them that Numba gets right on complex numbers; for the others there are helpers."""
+"""Those that Numba gets right on complex numbers; for the others there are helpers."""
 
 
 def uses_twice(op: Operator, dtype: DType, args: tuple[Text, ...]) -> bool:
@@ -95,7 +96,7 @@ def uses_twice(op: Operator, dtype: DType, args: tuple[Text, ...]) -> bool:
 
 
 def spell_operator(op: Operator, dtype: DType, args: tuple[Text, ...], prelude: Prelude) -> Text:
-    """`op` on arguments of type `dtype` (integers that are compared may differ in type).
+    """`op` on arguments of type `dtype`.
 
     Raises LoweringError for an operation NumPy does not have on that type.  Where `uses_twice` says so, the arguments
     must be names.
@@ -133,6 +134,17 @@ def spell_operator(op: Operator, dtype: DType, args: tuple[Text, ...], prelude: 
             return _integer_operator(op, dtype, args, prelude)
         case _:
             raise _undefined(op, dtype)
+
+
+def spell_mixed(op: Operator, args: tuple[Text, ...], signed_first: bool, prelude: Prelude) -> Text:
+    """A comparison of int64 with uint64, which Numba makes in float64; the signed argument must be a name."""
+    signed = args[0 if signed_first else 1]
+    zero = prelude.constant(0, INT64)
+    below = op.name in ("ne", *(("lt", "le") if signed_first else ("gt", "ge")))  # what a negative number gives
+    sides = tuple(spell_cast(arg, INT64, UINT64, prelude) if arg is signed else arg for arg in args)
+    inside = spell_operator(op, UINT64, sides, prelude)
+    outside = _text(f"{signed.text} {'<' if below else '>='} {zero}", COMPARE, args)
+    return _infix(*_INFIX["or" if below else "and"], (outside, inside))
 
 
 def _integer_operator(op: Operator, dtype: DType, args: tuple[Text, ...], prelude: Prelude) -> Text:
