@@ -354,7 +354,9 @@ class _Merge:
         for key in alive:
             body += [Set(here[key], equal(at[key], smallest)), *self._enter(key, smallest)]
         inner = self._point(alive, smallest, here=here)
-        needed: list[KernelExpr] = [here[key] for key in alive if not self._any_body(tuple(k for k in alive if k != key))]
+        needed: list[KernelExpr] = [
+            here[key] for key in alive if not self._any_body(tuple(k for k in alive if k != key))
+        ]
         body += when(both(needed), inner) if needed else inner
         for key in alive:
             body += self._leave_if(here[key], key)

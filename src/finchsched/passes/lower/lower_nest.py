@@ -545,7 +545,6 @@ class _NestLowering:
         inner = self._stmt(body, env, inner_coords, False)
         return [KernelFor(at, ZERO, stored, Seq((*first, *bound, *inner)))]
 
-
     def _list(self, stmt: Loop, env: Env) -> list[KernelStmt] | None:
         """Loops over one list of coordinates, beside which all is dense, run over its entries."""
         plan = list_plan(stmt, self.target, self.simplifier)
