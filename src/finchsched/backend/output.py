@@ -135,6 +135,17 @@ class _Append(OutputPlan):
         self._make_room(output, run)
         return output
 
+    def _check_pointers(self, parents: int, run: Run) -> None:
+        """Raise DensifyError for more pointers than the limit, and than operands have pointers or entries."""
+        limit = current().densify
+        held = [len(b) for t in run.tensors.values() for b in (*t.pos, t.val) if b is not None]
+        if parents > max([limit, *held]):
+            raise DensifyError(
+                f"a result of shape {' x '.join(str(run.sizes[name]) for name in self.axes)} would need {parents} "
+                f"pointers, over the limit of {limit}\nhint: ask for a format without a Dense level outside, such as coo "
+                "or csf, or raise the limit with fs.config(densify=...)"
+            )
+
     def _make_room(self, output: Output, run: Run) -> None:
         """Bring every buffer to the size that `output.rooms` asks for, keeping what it holds."""
         parents = 1
@@ -143,6 +154,8 @@ class _Append(OutputPlan):
                 parents *= run.sizes[self.storage[number]]
                 continue
             if isinstance(level, SparseList) or level.is_first:
+                if number and self.type.levels[number - 1].stores_all:
+                    self._check_pointers(parents, run)
                 output.pos[number] = _enlarged(output.pos[number], parents + 1, level.pos.numpy, zeros)
             output.crd[number] = _enlarged(output.crd[number], output.rooms[number], level.crd.numpy, empty)
             # A dense block below is cleared before it is known whether it stays: one more than there is room for.
