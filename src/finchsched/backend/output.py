@@ -142,8 +142,8 @@ class _Append(OutputPlan):
         if parents > max([limit, *held]):
             raise DensifyError(
                 f"a result of shape {' x '.join(str(run.sizes[name]) for name in self.axes)} would need {parents} "
-                f"pointers, over the limit of {limit}\nhint: ask for a format without a Dense level outside, such as coo "
-                "or csf, or raise the limit with fs.config(densify=...)"
+                f"pointers, over the limit of {limit}\nhint: ask for a format without a Dense level outside, such "
+                "as coo or csf, or raise the limit with fs.config(densify=...)"
             )
 
     def _make_room(self, output: Output, run: Run) -> None:
