@@ -300,7 +300,7 @@ OTHERS: dict[str, tuple[Callable[[], Any], str]] = {
     "coo column": (lambda: coo((2, 3), [0, 1], [0, 9]), "axis 1 must lie in 0 .. 2; found 9 at position 1"),
     "coo in nothing": (lambda: coo((0, 3), [0], [0]), "axis 0 must be absent, as the extent is 0; found 0"),
     "coo lengths": (lambda: coo((2, 3), [0, 1], [0]), "found 1 coordinates on axis 1 and 2 values"),
-    "vector": (lambda: coo((5,), [0, 7]), "col[1] is 7; expected 0 <= col < 5"),
+    "vector": (lambda: coo((5,), [0, 7]), "axis 0 must lie in 0 .. 4; found 7 at position 1"),
     "bsr index": (lambda: bsr(indices=np.array([0, 9, 0, 1], np.int32)), "indices must lie in 0 .. 1; found 9"),
     "bsr pointers": (lambda: bsr(indptr=np.array([0, 2, 99], np.int32)), "indptr promises 99 entries"),
     "bsr blocks": (lambda: bsr(data=np.ones((4, 3, 3))), "blocks of shape (3, 3) do not fill a matrix of shape (4, 6)"),
@@ -357,7 +357,7 @@ def test_shapes(name: str, wrap: Callable[[Any], Any]) -> None:
 
 def test_values_that_a_tensor_does_not_have() -> None:
     tensor = fs.asarray(A)
-    for use in (bool, float, int, list):
+    for use in (bool, float, int):
         with pytest.raises(FormatError):
             use(tensor)
     with pytest.raises(FormatError, match=r"item\(\) needs one element, this tensor has 12"):
@@ -376,7 +376,7 @@ def test_formats() -> None:
         fs.einsum("y[i] += A[i,j]", A=A, formats={"y": "csr"})
     with pytest.raises(FormatError, match=r"formats names 'z'; the result of this einsum is called 'y'"):
         fs.einsum("y[i] += A[i,j]", A=A, formats={"z": "dense"})
-    with pytest.raises(FormatError, match="2 axes, this tensor has 1"):
+    with pytest.raises(FormatError, match="this tensor is dense"):
         fs.asarray([1.0]).to_scipy()
     with pytest.raises(FormatError, match="the fill 0, this tensor has inf"):
         fs.asarray(A, fill_value=np.inf).to_scipy()
@@ -479,7 +479,7 @@ FILE_TEXTS: dict[str, tuple[str, str]] = {
     "value is missing": (BANNER + "2 2 1\n1 1\n", "1 1"),
     "value too much": (BANNER + "2 2 1\n1 1 1.0 2.0\n", "2.0"),
     "fraction among integers": ("%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 1 1.5\n", "1.5"),
-    "integer too large": (BANNER.replace("real", "integer") + f"1 1 1\n1 1 {2**63}\n", str(2**63)),
+    "integer too large": (BANNER.replace("real", "integer") + f"1 1 1\n1 1 {2**64}\n", str(2**64)),
     "symmetric but not square": (BANNER.replace("general", "symmetric") + "2 3 1\n1 1 1.0\n", "a square matrix"),
     "both triangles": ("%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 2 1.0\n2 1 1.0\n", "mirror image"),
     "skew diagonal": ("%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n1 1 1.0\n", "diagonal"),
@@ -506,14 +506,18 @@ def test_broken_compressed_files(tmp_path: Path) -> None:
             fs.read(path)
     path = tmp_path / "compressed.mtx"
     path.write_bytes(whole)
-    with pytest.raises(FileFormatError, match=r"gzip-compressed data(.|\n)*\.gz"):
+    with pytest.raises(FileFormatError, match=r"gz-compressed data(.|\n)*\.gz"):
         fs.read(path)
 
 
 def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"none\.mtx"):
         fs.read(tmp_path / "none.mtx")
-    with pytest.raises(OSError, match=str(tmp_path)):
+    folder = tmp_path / "folder.mtx"
+    folder.mkdir()
+    with pytest.raises(OSError, match=str(folder)):
+        fs.read(folder)
+    with pytest.raises(FileFormatError, match=r"a name that ends in none of \.mtx, \.tns, \.npz"):
         fs.read(tmp_path)
 
 
@@ -534,5 +538,7 @@ def test_every_refusal_is_one_of_the_library() -> None:
 def test_a_true_file_of_absurdly_many_rows_allocates_no_pointers(tmp_path: Path) -> None:
     path = tmp_path / "tall.mtx"
     path.write_text("%%MatrixMarket matrix coordinate real general\n1000000000000 1 1\n1 1 1\n")
-    with pytest.raises(DensifyError, match=r"tall.mtx: a matrix of 1000000000000 rows needs a pointer for each"):
-        fs.read(path)
+    tall = fs.read(path)
+    assert (tall.format, tall.shape, tall.nnz) == ("dcsr", (10**12, 1), 1)
+    with pytest.raises(DensifyError, match=r"dense levels of a tensor of shape \(1000000000000, 1\)"):
+        fs.read(path, format="csr")

@@ -13,8 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from finchsched.algebra.dtypes import BOOL, DType, Scalar, as_dtype, cast_scalar
-from finchsched.algebra.operators import Operator, cast_operator, identity, operator
+import numpy as np
+
+from finchsched.algebra.dtypes import BOOL, DType, Scalar, cast_scalar
+from finchsched.algebra.operators import Operator, cast_operator, cast_target, identity, operator
 from finchsched.api.einsum_program import EinsumProgram, common_type
 from finchsched.api.einsum_terms import EinsumTerms, Index, Operand
 from finchsched.api.graph import GraphNode, NewAxis, topological
@@ -26,7 +28,17 @@ from finchsched.api.graph_axes import (
     strip_views,
     through_views,
 )
-from finchsched.api.promotion import ElementType, fit_scalar, kind_of, promote, strong
+from finchsched.api.promotion import (
+    ElementType,
+    Weak,
+    comparable,
+    fit_scalar,
+    is_comparison,
+    is_wider,
+    kind_of,
+    promote,
+    strong,
+)
 from finchsched.ast import facts
 from finchsched.ast.format import TensorType
 from finchsched.ast.logic import (
@@ -59,12 +71,15 @@ Origin: TypeAlias = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class ValueBinding:
-    """The Value `name` is scalar number `scalar` cast to `dtype`; if `scalar` is -1, the fill of tensor `tensor`."""
+    """The Value `name` is scalar number `scalar` cast to `dtype`, if one is given.
+
+    If `scalar` is -1, it is the fill of tensor `tensor`.
+    """
 
     name: str
     scalar: int
     tensor: int
-    dtype: DType
+    dtype: DType | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +87,13 @@ class BuiltPlan:
     """Logic IR and what binds it to operands.
 
     slots: the name of each tensor, by its number.  values: one per Value.  extents: of every field, (slot, axis) or
-    ("", n).  classes: of every field's extent, "zero", "one" or "many".  names: what the user calls fields, slots and
-    results.
+    ("", n).  names: what the user calls fields, slots and results.
     """
 
     plan: Plan
     slots: tuple[str, ...]
     values: tuple[ValueBinding, ...]
     extents: dict[str, Origin]
-    classes: dict[str, str]
     names: dict[str, str]
 
 
@@ -93,7 +106,8 @@ def bind(
         if value.scalar < 0:
             values[value.name] = tensors[value.tensor].fill
         else:
-            values[value.name] = fit_scalar(scalars[value.scalar], value.dtype)
+            given = scalars[value.scalar]
+            values[value.name] = given if value.dtype is None else fit_scalar(given, value.dtype)
     return dict(zip(built.slots, tensors, strict=True)), values
 
 
@@ -131,7 +145,6 @@ class _Builder:
         self.bindings: list[ValueBinding] = []
         self.origins: dict[int, tuple[Origin, ...]] = {}
         self.extents: dict[str, Origin] = {}
-        self.classes: dict[str, str] = {}
         self.user_names: dict[str, str] = {}
         self.names = Names()
         self.counters: dict[str, int] = {}
@@ -152,7 +165,6 @@ class _Builder:
             tuple(slot.name for slot in self.slots),
             tuple(self.bindings + self.fills),
             self.extents,
-            self.classes,
             self.user_names,
         )
 
@@ -231,7 +243,6 @@ class _Builder:
     def fresh_field(self, origin: Origin, extent: int, user_name: str = "") -> Field:
         found = Field(self.numbered("f"))
         self.extents[found.name] = origin
-        self.classes[found.name] = "zero" if extent == 0 else "one" if extent == 1 else "many"
         if user_name:
             self.user_names[found.name] = user_name
         return found
@@ -427,25 +438,51 @@ class _Builder:
 
     def apply(self, op: Operator, args: Sequence[tuple[Operand, ElementType]]) -> tuple[LogicExpr, ElementType]:
         """`op` on arguments cast to their promoted type."""
-        op, argument, result = promote(op, tuple(kind for _, kind in args))
-        if op.name.startswith("to_"):
-            return self.cast(args[0][0], strong(result)), result
-        wanted = (BOOL, argument, argument) if op.name == "where" else (argument,) * op.arity
+        if is_comparison(op):
+            args = self.comparable(op, args)
+        op, wanted, result = promote(op, tuple(kind for _, kind in args))
+        if cast_target(op) is not None:
+            return self.convert(args[0][0], strong(result)), result
         cast = tuple(self.cast(expr, target) for (expr, _), target in zip(args, wanted, strict=True))
         return MapJoin(op, cast), result
+
+    def comparable(
+        self, op: Operator, args: Sequence[tuple[Operand, ElementType]]
+    ) -> Sequence[tuple[Operand, ElementType]]:
+        """The arguments of a comparison; a Python integer beyond the other's type is compared in a wider one."""
+        wanted = promote(op, tuple(kind for _, kind in args))[1]
+        found: list[tuple[Operand, ElementType]] = []
+        for (expr, kind), dtype in zip(args, wanted, strict=True):
+            known = expr.data if isinstance(expr, GraphNode) else expr.value if isinstance(expr, Literal) else None
+            if isinstance(kind, Weak) and dtype.is_integer and known is not None:
+                value, wide = comparable(known, dtype)
+                if wide.is_float:
+                    found.append((Literal(value, wide), wide))
+                    continue
+                kind = wide
+            found.append((expr, kind))
+        return found
 
     def cast(self, expr: Operand, target: DType) -> LogicExpr:
         """A literal or a scalar in another type is another literal or Value; anything else gets a cast operator."""
         if isinstance(expr, GraphNode):
             found = strong(expr.type)
-            if found == target or not (found.is_float and target.is_integer):
+            if (isinstance(expr.type, Weak) and is_wider(target, found)) or np.can_cast(
+                found.numpy, target.numpy, "safe"
+            ):
                 return self.value(expr, target)
             expr = self.value(expr, found)
-        if facts.dtype(expr) == target:
-            return expr
         if isinstance(expr, Literal):
             return Literal(fit_scalar(expr.value, target), target)
-        return MapJoin(cast_operator(target), (expr,))
+        return expr if facts.dtype(expr) == target else MapJoin(cast_operator(target), (expr,))
+
+    def convert(self, expr: Operand, target: DType) -> LogicExpr:
+        """An explicit cast, in which integers wrap around."""
+        if isinstance(expr, GraphNode):
+            expr = self.value(expr, strong(expr.type))
+        if isinstance(expr, Literal):
+            return Literal(cast_scalar(expr.value, target), target)
+        return self.cast(expr, target)
 
     def reduce(self, node: GraphNode, site: _Site) -> LogicExpr:
         name, axes, keepdims, _ = node.params
@@ -526,8 +563,7 @@ def _fill_of_nothing(expr: LogicExpr) -> Literal | None:
             return init
         case Reorder(arg, _):
             return _fill_of_nothing(arg)
-        case MapJoin(op, (Aggregate(_, init, _, _),)) if op.name.startswith("to_"):
-            target = as_dtype(op.name.removeprefix("to_"))
+        case MapJoin(op, (Aggregate(_, init, _, _),)) if (target := cast_target(op)) is not None:
             return Literal(cast_scalar(init.value, target), target)
         case _:
             return None

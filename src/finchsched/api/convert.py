@@ -10,7 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from finchsched.algebra.dtypes import ELEMENT_DTYPES, INT32, INT64, DType, Scalar, as_dtype
+from finchsched.algebra.dtypes import ELEMENT_DTYPES, INT32, INT64, DType, Scalar, as_dtype, cast_scalar
+from finchsched.api.coordinate_input import coordinate_tensor, index_arrays
 from finchsched.errors import DtypeError, FormatError
 from finchsched.formats.checks import rows_sorted_unique
 from finchsched.formats.fiber_tensor import FiberTensor, cast_fill, fill_node, tensor_type
@@ -20,6 +21,7 @@ from finchsched.io import coordinates_to_csr
 __all__ = ["dense_tensor", "element_dtype", "scipy_tensor", "to_fiber_tensor", "with_fill"]
 
 _Array = NDArray[Any]
+_INT64_MAX = 2**63 - 1
 _INDEX = {np.dtype(np.int32): INT32, np.dtype(np.int64): INT64}
 
 
@@ -31,7 +33,7 @@ def to_fiber_tensor(x: object, fill_value: Scalar | None, copy: bool) -> FiberTe
         raise FormatError("masked arrays are not supported\nhint: fill the masked entries with .filled(value)")
     if isinstance(x, list | tuple):
         return dense_tensor(_from_list(x), fill_value, False)
-    if isinstance(x, bool | int | float | np.generic | np.ndarray) or hasattr(x, "__array__"):
+    if isinstance(x, bool | int | float | complex | np.generic | np.ndarray) or hasattr(x, "__array__"):
         made_here = not isinstance(x, np.ndarray)
         return dense_tensor(_array_of(x), fill_value, copy and not made_here)
     raise DtypeError(
@@ -44,22 +46,21 @@ def to_fiber_tensor(x: object, fill_value: Scalar | None, copy: bool) -> FiberTe
 def element_dtype(dtype: np.dtype[Any]) -> DType:
     """The element type for a NumPy dtype.  Raises DtypeError naming one that tensors cannot hold."""
     try:
-        found = as_dtype(dtype.newbyteorder("="))
+        return as_dtype(dtype.newbyteorder("="))
     except DtypeError:
-        found = None
-    if found not in ELEMENT_DTYPES or found is None:
         known = ", ".join(d.name for d in ELEMENT_DTYPES)
-        raise DtypeError(f"element type {dtype} is not supported; supported are {known}\nhint: convert with .astype()")
-    return found
+        raise DtypeError(
+            f"element type {dtype} is not supported; supported are {known}\nhint: convert with .astype()"
+        ) from None
 
 
 def _array_of(x: object) -> _Array:
     try:
         array = np.asarray(x)
     except OverflowError as error:
-        raise DtypeError(f"the number {x!r} does not fit int64") from error
+        raise DtypeError(f"the number {x!r} does not fit int64 or uint64") from error
     if isinstance(x, int) and array.dtype.kind == "O":
-        raise DtypeError(f"the number {x} does not fit int64")
+        raise DtypeError(f"the number {x} does not fit int64 or uint64")
     return array
 
 
@@ -72,11 +73,11 @@ def _from_list(x: list[Any] | tuple[Any, ...]) -> _Array:
             f"found a ragged list ({_ragged(x) or 'its items differ in shape'}), expected rows of equal length"
         ) from error
     except OverflowError as error:
-        raise DtypeError("a number in the list does not fit int64") from error
+        raise DtypeError("a number in the list does not fit int64 or uint64") from error
     if array.dtype.kind in "OUS":
         leaf = _first_leaf(x)
         if leaf is int:
-            raise DtypeError("a number in the list does not fit int64")
+            raise DtypeError("a number in the list does not fit int64 or uint64")
         raise DtypeError(f"found a list of {leaf.__name__} objects, expected bools and numbers")
     array.setflags(write=False)
     return array
@@ -100,7 +101,7 @@ def _items(length: int | None) -> str:
 def _first_leaf(x: Any) -> type:
     """The type of the first item that is no number, if there is one."""
     while isinstance(x, list | tuple) and x:
-        x = next((item for item in x if not isinstance(item, bool | int | float | np.number | np.bool)), x[0])
+        x = next((item for item in x if not isinstance(item, bool | int | float | complex | np.number | np.bool)), x[0])
     return type(x)
 
 
@@ -133,16 +134,11 @@ def _plain(array: _Array, dtype: DType) -> _Array:
 
 def _checked_fill(fill_value: Scalar | None, dtype: DType) -> Scalar:
     if fill_value is None:
-        return False if dtype.is_bool else 0.0 if dtype.is_float else 0
+        return cast_scalar(0, dtype)
     if isinstance(fill_value, np.generic):
         fill_value = fill_value.item()
-    if not isinstance(fill_value, bool | int | float):
+    if not isinstance(fill_value, bool | int | float | complex):
         raise DtypeError(f"fill_value must be a number, found {fill_value!r}")
-    if fill_value not in (0, float("inf"), float("-inf")):
-        raise FormatError(
-            f"fill_value={fill_value!r} is not supported yet; supported are 0, inf and -inf\n"
-            "hint: other fills arise as results, as in A + 1"
-        )
     return cast_fill(fill_value, dtype)
 
 
@@ -159,14 +155,15 @@ def with_fill(tensor: FiberTensor, fill_value: Scalar | None) -> FiberTensor:
 
 
 def scipy_tensor(matrix: Any, fill_value: Scalar | None, copy: bool) -> FiberTensor:
-    """A SciPy matrix or array: CSR and CSC are viewed, other formats converted to CSR, one axis to a sparse vector.
+    """A SciPy matrix or array: CSR and CSC are viewed, BSR, DIA and LIL converted to CSR, and what is a list of
+    coordinates (COO, DOK, arrays that have not two axes) made a tensor as `from_coo` does.
 
     O(nnz): checks that pointers and indices are in range (FormatError), and whether every row is sorted and free of
     duplicates; if not, a copy is sorted and duplicates are added up (bool: or).
     """
     dtype = element_dtype(matrix.dtype)
-    if len(matrix.shape) != 2:
-        return _sparse_vector(matrix, dtype, fill_value)
+    if len(matrix.shape) != 2 or matrix.format in ("coo", "dok"):
+        return _from_coordinates(matrix, dtype, fill_value)
     made_here = copy or matrix.format not in ("csr", "csc")
     if matrix.format not in ("csr", "csc"):
         matrix = _as_csr(matrix)
@@ -190,12 +187,7 @@ def scipy_tensor(matrix: Any, fill_value: Scalar | None, copy: bool) -> FiberTen
 
 def _as_csr(matrix: Any) -> Any:
     """SciPy's conversion, which does not check indices and may crash: they are checked before."""
-    if matrix.format == "coo":
-        for axis, coordinates in enumerate(matrix.coords):
-            if len(coordinates) != len(matrix.data):
-                raise FormatError(f"found {len(coordinates)} coordinates on axis {axis} and {len(matrix.data)} values")
-            _check_range(_index(coordinates), int(matrix.shape[axis]), f"coordinates on axis {axis}")
-    elif matrix.format == "bsr":
+    if matrix.format == "bsr":
         _check_blocks(matrix)
     try:
         return matrix.tocsr()
@@ -260,22 +252,18 @@ def _index(array: Any) -> _Array:
     found = np.asarray(array)
     if found.dtype.kind not in "iu" or found.ndim != 1:
         raise FormatError(f"index arrays must have one axis of integers; found {found.dtype} of shape {found.shape}")
+    if found.dtype == np.uint64 and len(found) and found.max() > _INT64_MAX:
+        raise FormatError(f"index arrays must fit int64; found {found.max()}")
     dtype = np.dtype(np.int32) if found.dtype == np.int32 else np.dtype(np.int64)
     return np.require(array, dtype=dtype, requirements=["C", "A"])
 
 
-def _sparse_vector(matrix: Any, dtype: DType, fill_value: Scalar | None) -> FiberTensor:
-    if len(matrix.shape) != 1:
-        raise FormatError(f"a {matrix.format} array of {len(matrix.shape)} axes is not supported, expected 1 or 2 axes")
+def _from_coordinates(matrix: Any, dtype: DType, fill_value: Scalar | None) -> FiberTensor:
     try:
         listed = matrix.tocoo()
     except (IndexError, ValueError) as error:
-        raise FormatError(f"SciPy cannot read this {matrix.format} array: {error}") from error
-    extent = int(matrix.shape[0])
-    column = np.asarray(listed.coords[0])
-    pos, crd, val = coordinates_to_csr((1, extent), np.zeros_like(column), column, _plain(listed.data, dtype))
-    for buffer in (pos, crd, val):
-        buffer.setflags(write=False)
-    fill = _checked_fill(fill_value, dtype)
-    kind = tensor_type((SparseList(_INDEX[pos.dtype], _INDEX[crd.dtype]),), (0,), dtype, fill)
-    return FiberTensor(kind, (extent,), fill, (pos,), (crd,), val)
+        kind = "matrix" if len(matrix.shape) == 2 else "array"
+        raise FormatError(f"SciPy cannot read this {matrix.format} {kind}: {error}") from error
+    shape = tuple(map(int, matrix.shape))
+    val = _plain(np.asarray(listed.data), dtype)
+    return coordinate_tensor(index_arrays(listed.coords), val, shape, _checked_fill(fill_value, dtype), None)

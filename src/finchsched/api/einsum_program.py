@@ -187,7 +187,7 @@ def common_type(types: tuple[ElementType, ...]) -> DType:
     """What the operands of a NumPy-style einsum are cast to."""
     common = types[0]
     for other in types[1:]:
-        common = promote(operator("mul"), (common, other))[1]
+        common = promote(operator("mul"), (common, other))[1][0]
     return strong(common)
 
 

@@ -4,21 +4,26 @@ dense         every level Dense, row-major
 csr, csc      Dense(SparseList), by rows or by columns
 dcsr, dcsc    SparseList(SparseList), by rows or by columns
 csf           SparseList at every level
+coo           one SparseCOO, a sorted list of coordinates, over all axes
 Dense(SparseList(Element))    any nest, outermost level first; the innermost may be left out
+Dense(SparseCOO(2)(Element))  a level over two axes
 
-`, perm=(2, 0, 1)` after a nest, `dense` or `csf` says which axis each level stores; without it, axes come in order.
+`, perm=(2, 0, 1)` after a nest, `dense`, `csf` or `coo` says which axis each level stores; without it, axes come in
+order.
 """
 
 import re
 
 from finchsched.algebra.dtypes import INT32, INT64
-from finchsched.ast.format import Level, TensorType
+from finchsched.ast.format import Level, TensorType, nest_text
 from finchsched.errors import FormatError
-from finchsched.formats.levels import Dense, SparseList
+from finchsched.formats.levels import Dense, SparseCOO, SparseList
+from finchsched.formats.levels.sparse_coo import coo_levels
 
 __all__ = ["format_name", "parse_format"]
 
 _PERM = re.compile(r"(.*?)\s*,\s*perm\s*=\s*\(([0-9,\s]*)\)\s*", re.ASCII | re.DOTALL)
+_LIST = re.compile(r"SparseCOO\s*\(\s*([0-9]{1,9})\s*\)", re.ASCII)
 _MATRICES = {
     "csr": ("ds", (0, 1)),
     "csc": ("ds", (1, 0)),
@@ -41,7 +46,9 @@ def parse_format(text: str, rank: int, *, narrow: bool) -> tuple[tuple[Level, ..
     name = nest.strip().lower()
     if name in _MATRICES:
         if rank != 2:
-            raise FormatError(f"format {text!r} is for 2 axes; the array has {rank}\nhint: csf is for any number")
+            raise FormatError(
+                f"format {text!r} is for 2 axes; the array has {rank}\nhint: csf and coo are for any number"
+            )
         kinds, own = _MATRICES[name]
         if found is not None and perm != own:
             raise FormatError(f"format {text!r}: {name} has perm={own}\nhint: leave perm out, or write the nest")
@@ -50,6 +57,8 @@ def parse_format(text: str, rank: int, *, narrow: bool) -> tuple[tuple[Level, ..
         return (Dense(),) * rank, perm
     if name == "csf":
         return (sparse,) * rank, perm
+    if name == "coo":
+        return coo_levels(rank, index, index), perm
     return _parse_nest(nest, rank, sparse), perm
 
 
@@ -62,19 +71,29 @@ def _parse_perm(text: str, listed: str, rank: int) -> tuple[int, ...]:
 
 
 def _parse_nest(text: str, rank: int, sparse: SparseList) -> tuple[Level, ...]:
-    known: dict[str, Level] = {"Dense": Dense(), "SparseList": sparse}
-    words = [word.strip() for word in text.replace(")", "").split("(")]
+    known: dict[str, tuple[Level, ...]] = {
+        "Dense": (Dense(),),
+        "SparseList": (sparse,),
+        "SparseCOO": coo_levels(1, sparse.pos, sparse.crd),
+    }
+    spelled = _LIST.sub(r"SparseCOO \1", text)
+    for axes in map(int, _LIST.findall(text)):
+        if not 1 <= axes <= rank:
+            raise FormatError(f"format {text!r} has a SparseCOO over {axes} axes; the array has {rank}")
+        known[f"SparseCOO {axes}"] = coo_levels(axes, sparse.pos, sparse.crd)
+    words = [" ".join(word.split()) for word in spelled.replace(")", "").split("(")]
     if words[-1] == "Element":
         words.pop()
-    if text.count("(") != text.count(")") or any(word not in known for word in words):
-        names = ", ".join(("dense", *_MATRICES, "csf"))
+    if spelled.count("(") != spelled.count(")") or any(word not in known for word in words):
+        names = ", ".join(("dense", *_MATRICES, "csf", "coo"))
         raise FormatError(
-            f"found the format {text!r}, expected one of {names}, or a nest of {', '.join(known)} "
+            f"found the format {text!r}, expected one of {names}, or a nest of Dense, SparseList, SparseCOO(n) "
             "such as Dense(SparseList(Element)), perm=(1, 0)"
         )
-    if len(words) != rank:
-        raise FormatError(f"format {text!r} has {len(words)} levels; the array has {rank} axes")
-    return tuple(known[word] for word in words)
+    levels = tuple(level for word in words for level in known[word])
+    if len(levels) != rank:
+        raise FormatError(f"format {text!r} has {len(levels)} levels; the array has {rank} axes")
+    return levels
 
 
 def format_name(kind: TensorType) -> str:
@@ -89,7 +108,13 @@ def format_name(kind: TensorType) -> str:
                 return "dense"
             if "d" not in code and len(code) > 2:
                 return "csf"
-    nest = "Element"
-    for level in reversed(kind.levels):
-        nest = f"{level.name}({nest})"
+    if kind.levels == _whole_list(kind.levels) and kind.perm == tuple(range(len(kind.perm))):
+        return "coo"
+    nest = nest_text(kind.levels, "Element")
     return nest if kind.perm == tuple(range(len(kind.perm))) else f"{nest}, perm={kind.perm}"
+
+
+def _whole_list(levels: tuple[Level, ...]) -> tuple[Level, ...]:
+    """One coordinate list over all axes, with the index types of the outermost level."""
+    outermost = levels[0] if levels else None
+    return coo_levels(len(levels), outermost.pos, outermost.crd) if isinstance(outermost, SparseCOO) else ()

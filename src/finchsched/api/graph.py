@@ -10,6 +10,7 @@ Every constructor checks its arguments, so a graph that exists can be planned.  
     view      an axis or a NewAxis per result axis      axes in another order, left out (extent 1) or new
     einsum    (EinsumProgram, type to cast to or None)
     format    (levels, perm, drop_fill)                 stored in this way
+    host      HostOperation                             done by NumPy between compiled segments
 """
 
 import math
@@ -21,7 +22,8 @@ from typing import Any
 from finchsched.algebra.dtypes import DType, Scalar, accumulator_dtype
 from finchsched.algebra.operators import cast_operator, operator
 from finchsched.api.einsum_program import EinsumProgram, check_operands, infer_type
-from finchsched.api.promotion import ElementType, Weak, kinds_of, promote, strong, weak_type
+from finchsched.api.host import HostOperation
+from finchsched.api.promotion import ElementType, Weak, check_scalars, kinds_of, promote, strong, weak_type
 from finchsched.ast.format import Level
 from finchsched.ast.scalar import Literal, Value
 from finchsched.errors import DtypeError, ShapeMismatchError
@@ -34,6 +36,9 @@ __all__ = [
     "common_shape",
     "einsum_node",
     "format_node",
+    "host_node",
+    "huge_axes",
+    "is_permutation",
     "map_node",
     "normal_axes",
     "permute_node",
@@ -48,6 +53,8 @@ __all__ = [
 ]
 
 _WIDE = 1 << 31
+_HUGE = 1 << 20
+_PER_ENTRY = 16
 
 
 class GraphNode:
@@ -78,13 +85,21 @@ def tensor_node(tensor: FiberTensor) -> GraphNode:
     if not isinstance(fill, Literal) and not (isinstance(fill, Value) and fill.name == "fill"):
         named = tensor.type.replace(fill=fill_node(tensor.fill, tensor.type.dtype))
         tensor = FiberTensor(named, tensor.shape, tensor.fill, tensor.pos, tensor.crd, tensor.val)
-    classes = "".join([_extent_class(extent) for extent in tensor.shape])
+    stored = tensor.stored
+    classes = "".join([_extent_class(extent, stored) for extent in tensor.shape])
     return GraphNode("tensor", (tensor.type, classes), (), tensor.shape, tensor.type.dtype, tensor)
 
 
-def _extent_class(extent: int) -> str:
-    """0 and 1 by themselves, n for more, w for 2**31 and more."""
-    return str(extent) if extent < 2 else "n" if extent < _WIDE else "w"
+def _extent_class(extent: int, stored: int) -> str:
+    """0 and 1 by themselves, n for more, w for 2**31 and more; h for an extent that is huge."""
+    if extent < _HUGE:
+        return str(extent) if extent < 2 else "n"
+    return "w" if extent >= _WIDE else "h" if extent > _PER_ENTRY * stored else "n"
+
+
+def huge_axes(node: GraphNode) -> tuple[int, ...]:
+    """The axes of a leaf that are so long, for what it stores, that nothing should be dense along them."""
+    return tuple(axis for axis, found in enumerate(node.params[1]) if found in "hw")
 
 
 def scalar_node(value: Scalar, kind: ElementType) -> GraphNode:
@@ -105,10 +120,14 @@ def size_node(arg: GraphNode, axes: tuple[int, ...], less: float = 0) -> GraphNo
 def map_node(name: str, *args: GraphNode) -> GraphNode:
     """The operator called `name` on arguments that broadcast.
 
-    Raises ShapeMismatchError where they do not, DtypeError where NumPy has no such operation.
+    Raises ShapeMismatchError where they do not, DtypeError where NumPy has no such operation, for a Python scalar that
+    does not fit the tensors' type, and for integers to a negative power.
     """
     op = operator(name)
-    result = promote(op, tuple([arg.type for arg in args]))[2]
+    types = tuple([arg.type for arg in args])
+    result = promote(op, types)[2]
+    if any([arg.kind == "scalar" for arg in args]):
+        check_scalars(op, types, tuple([arg.data if arg.kind == "scalar" else None for arg in args]))
     first = args[0].shape
     shape = first if len(args) == 1 else common_shape([arg.shape for arg in args])
     return GraphNode("map", name, args, shape, result)
@@ -146,12 +165,14 @@ def reduce_node(
 ) -> GraphNode:
     """Reduce along `axes` (all if None), in `dtype`; without one, `add` and `mul` widen as `np.sum` does.
 
-    Raises ShapeMismatchError for an axis that does not exist or comes twice, and for `min` and `max` over no element.
+    Raises ShapeMismatchError for an axis that does not exist or comes twice, and for `min` and `max` over no element,
+    and DtypeError for a type that the operator does not have (`min` and `max` of complex numbers).
     """
     which = normal_axes(axes, arg.shape)
+    found = dtype or strong(arg.type)
+    promote(operator(name), (found, found))
     if name in ("min", "max") and any(arg.shape[axis] == 0 for axis in which):
         raise ShapeMismatchError(f"{name} of no elements has no value: shape {arg.shape} is reduced along axes {which}")
-    found = strong(arg.type)
     result = dtype or (accumulator_dtype(found) if name in ("add", "mul") else found)
     kept = [1 if axis in which else extent for axis, extent in enumerate(arg.shape) if keepdims or axis not in which]
     return GraphNode("reduce", (name, which, keepdims, dtype), (arg,), tuple(kept), result)
@@ -205,6 +226,15 @@ def permute_node(arg: GraphNode, axes: Sequence[int]) -> GraphNode:
     return view_node(arg, order)
 
 
+def is_permutation(node: GraphNode) -> bool:
+    """Whether a node is its argument with its axes in another order."""
+    return (
+        node.kind == "view"
+        and len(node.params) == len(node.args[0].shape)
+        and not any(isinstance(axis, NewAxis) for axis in node.params)
+    )
+
+
 def einsum_node(program: EinsumProgram, args: tuple[GraphNode, ...], dtype: DType | None = None) -> GraphNode:
     """An einsum over operands in the order of `program.operands`.
 
@@ -221,6 +251,12 @@ def format_node(arg: GraphNode, levels: tuple[Level, ...], perm: tuple[int, ...]
     if isinstance(arg.type, Weak):
         raise DtypeError("a scalar has no storage format")
     return GraphNode("format", (levels, perm, drop_fill), (arg,), arg.shape, arg.type)
+
+
+def host_node(operation: HostOperation, *args: GraphNode) -> GraphNode:
+    """A host operation.  Raises what its `shape` and `dtype` raise."""
+    shape = operation.shape([arg.shape for arg in args])
+    return GraphNode("host", operation, args, shape, operation.dtype([strong(arg.type) for arg in args]))
 
 
 def topological(roots: Iterable[GraphNode]) -> list[GraphNode]:
@@ -272,5 +308,7 @@ def with_arguments(node: GraphNode, args: tuple[GraphNode, ...]) -> GraphNode:
             return size_node(args[0], *node.params[-2:])
         case "einsum":
             return einsum_node(node.params[0], args, node.params[1])
+        case "host":
+            return host_node(node.params, *args)
         case _:
             return format_node(args[0], *node.params)

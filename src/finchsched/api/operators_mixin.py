@@ -1,5 +1,6 @@
 """The operators that eager and lazy arrays share: each makes a node of the graph; an eager array then runs it."""
 
+import importlib
 import math
 import operator as python_operator
 from collections.abc import Sequence
@@ -8,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from finchsched.algebra.dtypes import DType, as_dtype
+from finchsched.algebra.dtypes import DType
 from finchsched.api.convert import element_dtype, to_fiber_tensor
 from finchsched.api.graph import (
     GraphNode,
@@ -22,7 +23,8 @@ from finchsched.api.graph import (
 from finchsched.api.graph_products import last_two_swapped, matmul_node
 from finchsched.api.graph_reductions import Axis, mean_node, sum_node, truth_node, var_node
 from finchsched.api.promotion import strong, weak_type
-from finchsched.errors import DtypeError, FormatError
+from finchsched.api.rearrange.methods import Rearranging
+from finchsched.errors import DtypeError
 
 __all__ = ["ArrayOperators", "as_node", "optional_dtype"]
 
@@ -32,43 +34,29 @@ def as_node(value: object) -> GraphNode | None:
     if isinstance(value, ArrayOperators):
         return value.node
     if isinstance(value, np.generic):
-        return _numpy_scalar(value)
-    if isinstance(value, bool | int | float):
+        return scalar_node(value.item(), element_dtype(value.dtype))
+    if isinstance(value, bool | int | float | complex):
         return scalar_node(value, weak_type(value))
     if isinstance(value, np.ndarray | list) or sp.issparse(value):
         return tensor_node(to_fiber_tensor(value, None, False))
     return None
 
 
-def _numpy_scalar(value: np.generic) -> GraphNode:
-    kind = value.dtype.kind
-    if kind in "iu" and -(2**63) <= int(value) < 2**63:
-        return scalar_node(int(value), as_dtype("int64"))
-    return scalar_node(value.item(), element_dtype(value.dtype))
+def _protocol() -> Any:
+    """`numpy_protocol`, which needs all named functions, and they need this module."""
+    return importlib.import_module("finchsched.api.numpy_protocol")
 
 
-class ArrayOperators:
+class ArrayOperators(Rearranging):
     """An array as a node of a graph.
 
     Operators broadcast as in NumPy and follow its promotion; Python scalars are weak.  Beside a lazy operand the result
     is lazy.  NumPy arrays and SciPy matrices may stand on either side.
     """
 
-    __slots__ = ("_node",)
+    __slots__ = ()
     __array_priority__ = 1000.0
-    __array_ufunc__ = None
     __hash__ = None  # type: ignore[assignment]  # == is elementwise
-
-    _node: GraphNode
-
-    @property
-    def node(self) -> GraphNode:
-        """The node of this array."""
-        return self._node
-
-    def _finish(self, node: GraphNode) -> Any:
-        """The array of a new node: lazy stays lazy, eager computes."""
-        raise NotImplementedError
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -90,6 +78,12 @@ class ArrayOperators:
         """The element type, as NumPy's."""
         return strong(self._node.type).numpy
 
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        return _protocol().array_ufunc(ufunc, method, inputs, options)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
+        return _protocol().array_function(function, args, options)
+
     def _unary(self, name: str) -> Any:
         return self._finish(map_node(name, self._node))
 
@@ -103,11 +97,6 @@ class ArrayOperators:
     def _lead(self, other: object) -> "ArrayOperators":
         """The operand that decides whether the result is lazy."""
         return other if isinstance(other, ArrayOperators) and other.is_lazy else self
-
-    @property
-    def is_lazy(self) -> bool:
-        """Whether operators postpone their work."""
-        return False
 
     def __add__(self, other: object) -> Any:
         return self._binary("add", other)
@@ -146,9 +135,13 @@ class ArrayOperators:
         return self._binary("mod", other, True)
 
     def __pow__(self, other: object) -> Any:
-        """A power; the square of numbers is a product, which integers have too."""
-        if type(other) is int and other == 2 and not strong(self._node.type).is_bool:
-            return self._finish(map_node("mul", self._node, self._node))
+        """A power; a square is a product."""
+        if type(other) is int and other == 2:
+            return (
+                self._unary("square")
+                if self.dtype == np.bool
+                else self._finish(map_node("mul", self._node, self._node))
+            )
         return self._binary("pow", other)
 
     def __rpow__(self, other: object) -> Any:
@@ -172,6 +165,18 @@ class ArrayOperators:
     def __rxor__(self, other: object) -> Any:
         return self._binary("xor", other, True)
 
+    def __lshift__(self, other: object) -> Any:
+        return self._binary("left_shift", other)
+
+    def __rlshift__(self, other: object) -> Any:
+        return self._binary("left_shift", other, True)
+
+    def __rshift__(self, other: object) -> Any:
+        return self._binary("right_shift", other)
+
+    def __rrshift__(self, other: object) -> Any:
+        return self._binary("right_shift", other, True)
+
     def __eq__(self, other: object) -> Any:
         return self._binary("eq", other)
 
@@ -189,18 +194,6 @@ class ArrayOperators:
 
     def __ge__(self, other: object) -> Any:
         return self._binary("ge", other)
-
-    def __lshift__(self, other: object) -> Any:
-        return self._binary("left_shift", other)
-
-    def __rlshift__(self, other: object) -> Any:
-        return self._binary("left_shift", other, True)
-
-    def __rshift__(self, other: object) -> Any:
-        return self._binary("right_shift", other)
-
-    def __rrshift__(self, other: object) -> Any:
-        return self._binary("right_shift", other, True)
 
     def __divmod__(self, other: object) -> Any:
         quotient = self._binary("floordiv", other)
@@ -237,11 +230,11 @@ class ArrayOperators:
         return self._lead(other)._finish(matmul_node(a, b))
 
     def sum(self, axis: Axis = None, dtype: object = None, *, keepdims: bool = False) -> Any:
-        """The sum along `axis` (all if None), of nothing 0; without `dtype`, narrow integers and bools as int64."""
+        """The sum along `axis` (all if None), of nothing 0; without `dtype`, bools and integers in 64 bits."""
         return self._finish(sum_node("add", self._node, axis, keepdims, optional_dtype(dtype)))
 
     def prod(self, axis: Axis = None, dtype: object = None, *, keepdims: bool = False) -> Any:
-        """The product along `axis` (all if None), of nothing 1; without `dtype`, narrow integers and bools as int64."""
+        """The product along `axis` (all if None), of nothing 1; without `dtype`, bools and integers in 64 bits."""
         return self._finish(sum_node("mul", self._node, axis, keepdims, optional_dtype(dtype)))
 
     def min(self, axis: Axis = None, *, keepdims: bool = False) -> Any:
@@ -307,9 +300,6 @@ class ArrayOperators:
     def mT(self) -> Any:
         """The array with its last two axes swapped.  No data moves.  Raises ShapeMismatchError for fewer than two."""
         return self._permuted(last_two_swapped(self.shape))
-
-    def __iter__(self) -> Any:
-        raise FormatError(f"a {type(self).__name__} cannot be iterated over\nhint: use .to_numpy()")
 
 
 def optional_dtype(dtype: object) -> DType | None:

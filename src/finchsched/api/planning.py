@@ -14,8 +14,9 @@ from typing import Any, Protocol, TypeAlias
 
 from finchsched.algebra.dtypes import Scalar
 from finchsched.api.build_logic import BuiltPlan, bind, build_logic
-from finchsched.api.graph import GraphNode, topological
+from finchsched.api.graph import GraphNode, huge_axes, topological
 from finchsched.api.order_contractions import order_contractions
+from finchsched.api.staging import StagedProgram, is_staged, stage_program
 from finchsched.ast.logic import Plan as LogicPlan
 from finchsched.ast.node import Node
 from finchsched.errors import LoweringError
@@ -75,7 +76,7 @@ class Entry:
     """A compiled plan, without operands."""
 
     built: BuiltPlan
-    executable: Executable
+    executable: Executable | StagedProgram
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -196,11 +197,26 @@ def run_graph(roots: Sequence[GraphNode]) -> list[FiberTensor]:
 
 
 def compile_graph(roots: Sequence[GraphNode]) -> Entry:
-    """Build the Logic IR of a graph and hand it to the compiler, which is loaded when first needed."""
+    """Build the Logic IR of a graph and hand it to the compiler, which is loaded when first needed.
+
+    A program with host nodes is kept as it is, and its segments are planned when it runs: each on the formats that the
+    steps before it gave.
+    """
+    if is_staged(roots):
+        return Entry(*stage_program(roots, run_graph))
     built = build_logic(roots)
-    wide = any("w" in node.params[1] for node in topological(roots) if node.kind == "tensor")
-    executable = load_compiler()(built.plan, extents=built.extents, classes=built.classes, wide=wide, names=built.names)
+    leaves = [node for node in topological(roots) if node.kind == "tensor"]
+    wide = any("w" in node.params[1] for node in leaves)
+    executable = load_compiler()(
+        built.plan, extents=built.extents, huge=_huge(leaves, built), wide=wide, names=built.names
+    )
     return Entry(built, executable)
+
+
+def _huge(leaves: Sequence[GraphNode], built: BuiltPlan) -> dict[str, tuple[int, ...]]:
+    """The huge axes of each slot; slots are the distinct tensors of the leaves, in order."""
+    distinct = {id(node.data): node for node in leaves}
+    return dict(zip(built.slots, map(huge_axes, distinct.values()), strict=True))
 
 
 def load_compiler() -> Callable[..., Executable]:

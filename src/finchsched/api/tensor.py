@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from finchsched.algebra.dtypes import Scalar
@@ -12,8 +10,10 @@ from finchsched.api.graph import GraphNode, format_node, tensor_node
 from finchsched.api.lazy import index_widths_narrow
 from finchsched.api.operators_mixin import ArrayOperators
 from finchsched.api.planning import run_graph
+from finchsched.api.rearrange.nonzero import nonzero
+from finchsched.api.scipy_output import to_scipy_array
 from finchsched.ast.format import is_sparse
-from finchsched.errors import DensifyError, FormatError
+from finchsched.errors import DensifyError, FormatError, ShapeMismatchError
 from finchsched.formats.coordinates import count_nonfill
 from finchsched.formats.fiber_tensor import FiberTensor
 from finchsched.formats.levels import Dense
@@ -43,6 +43,8 @@ class Tensor(ArrayOperators):
         return found
 
     def _finish(self, node: GraphNode) -> "Tensor":
+        if node.kind == "host":
+            return Tensor(node.params.run(*[arg.data for arg in node.args]))
         return self if node is self._node else Tensor(run_graph((node,))[0])
 
     @property
@@ -75,7 +77,7 @@ class Tensor(ArrayOperators):
         return Tensor(self.data.transpose(order))
 
     def asformat(self, text: str) -> "Tensor":
-        """The tensor stored as the format `text` says: csr, csc, dense, dcsr, dcsc, csf, or a nest of levels.
+        """The tensor stored as the format `text` says: csr, csc, dense, dcsr, dcsc, csf, coo, or a nest of levels.
 
         From a dense format, entries equal to the fill are dropped; from a sparse one, every stored entry stays.  Raises
         FormatError for an unknown format, DensifyError if a dense array would exceed the limit of the settings.
@@ -110,32 +112,31 @@ class Tensor(ArrayOperators):
         view.flags.writeable = False
         return view
 
-    def to_scipy(self, *, copy: bool = False) -> Any:
-        """A `scipy.sparse.csr_array`, or `csc_array` of a tensor that is stored by columns.
+    def to_scipy(self, format: str | None = None, *, copy: bool = False) -> Any:
+        """A SciPy sparse array in the format asked for: csr, csc, coo, bsr, dia, dok or lil.
 
-        Buffers are shared (read-only if finchsched made them) unless `copy`; pointers are converted if their width is
-        not that of the indices.  Raises FormatError unless there are two axes, the format is sparse and the fill is
-        0.
+        The default for a matrix is csc if it is stored by columns, coo if it is a list of coordinates, else csr; arrays
+        of one axis, or more than two, are coo.  Buffers are shared (read-only if finchsched made them) where formats
+        agree, unless `copy`.  Raises FormatError for a dense tensor, a fill other than 0, or a format that SciPy
+        does not have for so many axes.
         """
-        if self.ndim != 2:
-            raise FormatError(f"SciPy's matrices have 2 axes, this tensor has {self.ndim} (shape {self.shape})")
         if self.fill_value != 0:
             raise FormatError(f"SciPy's matrices have the fill 0, this tensor has {self.fill_value!r}")
         if not is_sparse(self.data.type):
-            raise FormatError('this tensor is dense\nhint: use .to_numpy(), or .asformat("csr") first')
-        if self.format not in ("csr", "csc"):
-            return self.asformat("csr").to_scipy(copy=copy)
-        data = self.data
-        pos, crd = data.pos[1], data.crd[1]
-        assert pos is not None
-        assert crd is not None
-        if pos.dtype != crd.dtype:
-            pos, crd = _one_width(pos, crd)
-        container: Any = sp.csr_array if self.format == "csr" else sp.csc_array
-        made = container(self.shape, dtype=data.val.dtype)
-        made.data, made.indices, made.indptr = (b.copy() if copy else b for b in (data.val, crd, pos))
-        made.has_canonical_format = True
-        return made
+            shown = "csr" if self.ndim == 2 else "coo"
+            hint = f'.to_numpy(), or .asformat("{shown}") first' if self.ndim else ".item()"
+            raise FormatError(f"this tensor is dense\nhint: use {hint}")
+        return to_scipy_array(self, format, copy=copy)
+
+    def nonzero(self) -> "tuple[Tensor, ...]":
+        """The coordinates of the elements that are not zero, in C order: a dense tensor of int64 for each axis.
+
+        Stored zeros do not count, NaN does.  O(stored · log) if the fill is 0; else every element is looked at, and
+        DensifyError is raised if they are more than the limit of the settings.
+        """
+        if not self.ndim:
+            raise ShapeMismatchError("nonzero of an array without axes\nhint: compare it with 0")
+        return tuple([Tensor(found) for found in nonzero(self.data)])
 
     def item(self) -> Scalar:
         """The element of a tensor of one element, as a Python scalar.  Raises FormatError for another number."""
@@ -154,6 +155,9 @@ class Tensor(ArrayOperators):
 
     def __int__(self) -> int:
         return int(self._scalar("int()"))
+
+    def __complex__(self) -> complex:
+        return complex(self._scalar("complex()"))
 
     def _scalar(self, what: str) -> Scalar:
         if self.ndim:
@@ -185,10 +189,3 @@ class Tensor(ArrayOperators):
         if self.size > 8 or not self.size:
             return f"Tensor({about})"
         return f"Tensor({self.to_numpy().tolist()}, {about})"
-
-
-def _one_width(pos: NDArray[Any], crd: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Both index arrays in one type: the pointers take the indices' if they fit."""
-    if pos[-1] <= np.iinfo(crd.dtype).max:
-        return pos.astype(crd.dtype), crd
-    return pos, crd.astype(pos.dtype)

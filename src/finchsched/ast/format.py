@@ -15,7 +15,7 @@ from typing import ClassVar, TypeVar
 from finchsched.algebra.dtypes import DType
 from finchsched.ast.node import Node
 
-__all__ = ["Level", "TensorType", "is_sparse", "last_sparse_level", "storage_order"]
+__all__ = ["Level", "TensorType", "is_sparse", "last_sparse_level", "nest_text", "storage_order"]
 
 
 T = TypeVar("T")
@@ -36,6 +36,11 @@ class Level(Node):
     can_append: ClassVar[bool] = False
     can_insert: ClassVar[bool] = False
 
+    @property
+    def label(self) -> str:
+        """How the level reads in a nest for users; "" if the level above stands for it too."""
+        return self.name
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TensorType(Node):
@@ -51,10 +56,15 @@ class TensorType(Node):
     fill: Node
 
     def __str__(self) -> str:
-        nest = f"Element({self.dtype})"
-        for level in reversed(self.levels):
-            nest = f"{level.name}({nest})"
+        nest = nest_text(self.levels, f"Element({self.dtype})")
         return nest if self.perm == tuple(range(len(self.perm))) else f"{nest}, perm={self.perm}"
+
+
+def nest_text(levels: Sequence[Level], element: str) -> str:
+    """Levels around an element, outermost first, as in `Dense(SparseList(Element))`."""
+    for level in reversed(levels):
+        element = f"{level.label}({element})" if level.label else element
+    return element
 
 
 def is_sparse(t: TensorType) -> bool:

@@ -48,12 +48,13 @@ __all__ = [
     "storage_names",
 ]
 
-ASSEMBLIES = ("dense", "append", "shared", "scatter")
+ASSEMBLIES = ("dense", "append", "shared", "scatter", "sort")
 """How a nest writes its target.
 
 dense: every level locates; the runtime fills the buffer first.  append: coordinates come in storage order.  shared:
 the target has exactly one operand's stored coordinates and shares its index arrays.  scatter: coordinates of one
-compressed level come outermost, so the nest runs twice: once counting, once filling (a counting sort)."""
+compressed level come outermost, so the nest runs twice: once counting, once filling (a counting sort).  sort: a copy
+lists its entries in whatever order they come, and the runtime sorts them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,14 +3,14 @@
 Grammar (generated from the dataclasses):
 
     Fill()
-    Child(position: KernelExpr)
+    Child(position: KernelExpr, end: KernelExpr | None, present: Var | None)
     Truth(value: bool)
     Lookup(hole: Var, body: Looplet)
     Run(body: Looplet)
     Spike(body: Looplet, tail: Looplet)
     Phase(stop: KernelExpr, body: Looplet)
     Sequence(phases: tuple[Phase, ...])
-    Stepper(var: Var, end: Var, stop: Buffer, chunk: Spike)
+    Stepper(var: Var, end: Var, stop: Buffer, chunk: Spike, run: Var | None)
     Switch(cond: KernelExpr, then: Looplet, orelse: Looplet)
     Thunk(preamble: tuple[KernelStmt, ...], body: Looplet)
 
@@ -47,9 +47,14 @@ class Fill(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Child(Node):
-    """The child at `position` of the next level."""
+    """The child at `position` of the next level; with an `end`, the entries from there to it (exclusive).
+
+    present: a bool variable; where it is false there is no child but Fill.
+    """
 
     position: KernelExpr
+    end: KernelExpr | None = None
+    present: Var | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,13 +107,16 @@ class Stepper(Node):
     """`chunk` for each position `var` up to `end` (exclusive), ending at the coordinate `stop[var]`; Fill after the
     last.
 
-    `stop` is strictly rising over the positions, so a region is cut out of it by binary search.
+    `stop` is rising over the positions, so a region is cut out of it by binary search.  It rises strictly unless there
+    is a `run`: then all positions with the same stop are one step, and `run` is set to the end of the step before
+    its chunk.
     """
 
     var: Var
     end: Var
     stop: Buffer
     chunk: Spike
+    run: Var | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

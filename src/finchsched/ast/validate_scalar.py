@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from finchsched.algebra.dtypes import BOOL, INT64, DType
+from finchsched.algebra.dtypes import INT64, DType, scalar_text
 from finchsched.algebra.operators import Operator, result_type
 from finchsched.ast.format import TensorType
 from finchsched.ast.node import Node
@@ -37,9 +37,10 @@ def check_leaf(node: Node, where: str) -> DType:
     """The type of a Literal, Value or Size, which must be well formed."""
     match node:
         case Literal(value, dtype):
-            wanted = bool if dtype.is_bool else float if dtype.is_float else int
-            if type(value) is not wanted:
-                raise ValidationError(f"{where}: the literal {value!r} of type {dtype} holds a {type(value).__name__}")
+            if type(value) is not dtype.python:
+                raise ValidationError(
+                    f"{where}: the literal {scalar_text(value)} of type {dtype} holds a {type(value).__name__}"
+                )
             if dtype.is_integer and not np.iinfo(dtype.numpy).min <= value <= np.iinfo(dtype.numpy).max:
                 raise ValidationError(f"{where}: the literal {value!r} does not fit {dtype}")
             return dtype
@@ -66,14 +67,13 @@ def check_operands(op: Operator, dtypes: Sequence[DType], where: str) -> DType:
     if len(dtypes) != op.arity:
         raise ValidationError(f"{where}: {op.name} takes {op.arity} arguments, found {len(dtypes)}")
     try:
-        common, result = result_type(op, *dtypes)
+        wanted, result = result_type(op, *dtypes)
     except DtypeError as error:
         raise ValidationError(f"{where}: {error}") from error
-    wanted = [BOOL, common, common] if op.name == "where" else [common] * op.arity
-    if list(dtypes) != wanted:
+    if tuple(dtypes) != wanted:
         raise ValidationError(
             f"{where}: {op.name} has arguments of types {_listed(dtypes)}, expected {_listed(wanted)}\n"
-            f"hint: cast with to_{common.name}"
+            f"hint: cast with to_{wanted[-1].name}"
         )
     return result
 

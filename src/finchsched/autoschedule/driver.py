@@ -94,33 +94,33 @@ def compile_logic(
     plan: Plan,
     *,
     extents: Mapping[str, tuple[str, int]],
-    classes: Mapping[str, str],
+    huge: Mapping[str, tuple[int, ...]],
     wide: bool,
     names: Mapping[str, str],
 ) -> CompiledPlan:
     """Compile a plan under the settings in force.
 
-    extents: for each field, the slot and axis that has its extent, or ("", n) for the constant n.  classes: "zero",
-    "one" or "many" for each field.  wide: index arrays of results hold 64-bit integers.  names: what the user calls
-    slots and fields. Raises LoweringError where no kernel can be made.
+    extents: for each field, the slot and axis that has its extent, or ("", n) for the constant n.  huge: the axes of
+    each slot along which nothing should be dense.  wide: index arrays of results hold 64-bit integers.  names: what the
+    user calls slots and fields.  Raises LoweringError where no kernel can be made.
     """
     ctx = RuleContext(names=Names(all_names(plan)))
     normal, trail = normalize(plan, ctx)
-    fused = fuse_producers(normal, ctx, wide=wide)
+    fused = fuse_producers(normal, ctx, wide=wide, huge=huge)
     if fused != normal:
         fused = pretty_labels(fused, ctx)
     trail.append(("fuse_producers", fused))
     canonical, renamed = normalize_names(fused, ctx)
     trail.append(("normalize_names", canonical))
-    scheduled = schedule_plan(canonical, wide=wide)
+    back = {old: new for new, old in renamed.items()}
+    scheduled = schedule_plan(canonical, wide=wide, huge={back.get(slot, slot): axes for slot, axes in huge.items()})
     trail.append(("schedule_plan", scheduled))
     program = lower_to_loops(scheduled)
-    back = {old: new for new, old in renamed.items()}
     origins = {name: (back.get(slot, slot), axis) for name, (slot, axis) in extents.items()}
     fills = {query.alias.name: _fill_expression(query) for query in scheduled.bodies}
     heads = _heads(program, {new: names.get(old, old) for new, old in renamed.items()})
     executable = compile_program(program, fills, origins, current(), heads)
-    widen = cache(partial(compile_logic, plan, extents=extents, classes=classes, wide=True, names=names))
+    widen = cache(partial(compile_logic, plan, extents=extents, huge=huge, wide=True, names=names))
     return CompiledPlan(scheduled, tuple(trail), executable, tuple(renamed.items()), remarks(executable), widen)
 
 

@@ -7,13 +7,15 @@ The sum then runs only where A is stored (an SDDMM), and T is never made.  No al
 are taken in the same order.  The choice compares symbolic costs; a stored element counts as much as STORE iterations.
 """
 
+from typing import NamedTuple
+
 from finchsched.ast.facts import fields
 from finchsched.ast.format import TensorType
 from finchsched.ast.logic import Aggregate, Alias, Field, LogicExpr, Plan, Query, Reformat, Reorder, Table
 from finchsched.ast.node import Node, walk
 from finchsched.autoschedule.loop_order import choose_loop_order
 from finchsched.autoschedule.output_format import choose_output_type
-from finchsched.autoschedule.structure import entries
+from finchsched.autoschedule.structure import NONE_HUGE, Huge, entries, huge_result
 from finchsched.errors import LoweringError
 from finchsched.passes.loop.query_form import query_form
 from finchsched.rewrite import PostWalk, RuleContext, rewrite
@@ -35,20 +37,26 @@ def with_types(node: Query, types: dict[str, TensorType]) -> Query:
     return rewrite(node, PostWalk(retype))
 
 
-def fuse_producers(plan: Plan, ctx: RuleContext, *, wide: bool) -> Plan:
-    """Fuse every producer for which it pays, first to last."""
+def fuse_producers(plan: Plan, ctx: RuleContext, *, wide: bool, huge: Huge = NONE_HUGE) -> Plan:
+    """Fuse every producer for which it pays, first to last.
+
+    huge: axes along which nothing should be dense.
+    """
     results = {alias.name for alias in plan.result.aliases}
     bodies = list(plan.bodies)
     types: dict[str, TensorType] = {}
+    sizes = dict(huge)
     for name in [query.alias.name for query in plan.bodies]:
         producer = next(q for q in bodies if q.alias.name == name)  # something may have been fused into it already
         consumers = [q for q in bodies if q is not producer and _uses(q, producer.alias)]
         typed = with_types(producer, types)
-        types[producer.alias.name] = choose_output_type(query_form(typed), wide=wide)
+        form = query_form(typed)
+        types[producer.alias.name] = choose_output_type(form, wide=wide, huge=sizes)
+        sizes[producer.alias.name] = huge_result(form, sizes)
         if producer.alias.name in results or len(consumers) != 1 or not _is_reduction(producer):
             continue
         fused = _fused(producer, consumers[0], ctx)
-        if fused is not None and _pays(typed, consumers[0], fused, types, wide):
+        if fused is not None and _pays(typed, consumers[0], fused, types, _Choice(wide, sizes)):
             bodies[bodies.index(consumers[0])] = fused
             bodies.remove(producer)
     return Plan(tuple(bodies), plan.result)
@@ -90,16 +98,24 @@ def _fused(producer: Query, consumer: Query, ctx: RuleContext) -> Query | None:
     return rewrite(consumer, PostWalk(lambda n, _: moved if n == uses[0] else None), ctx)
 
 
-def _pays(producer: Query, consumer: Query, fused: Query, types: dict[str, TensorType], wide: bool) -> bool:
-    apart = _cost(producer, wide) + _cost(with_types(consumer, types), wide)
+class _Choice(NamedTuple):
+    """What the choice of formats and loop orders goes by."""
+
+    wide: bool
+    huge: Huge
+
+
+def _pays(producer: Query, consumer: Query, fused: Query, types: dict[str, TensorType], choice: _Choice) -> bool:
+    apart = _cost(producer, choice) + _cost(with_types(consumer, types), choice)
     stored = STORE * entries(types[producer.alias.name])
-    return _cost(with_types(fused, types), wide) < apart + stored
+    return _cost(with_types(fused, types), choice) < apart + stored
 
 
-def _cost(query: Query, wide: bool) -> int:
+def _cost(query: Query, choice: _Choice) -> int:
     """Symbolic cost of a query, or more than any other if it cannot be written."""
     form = query_form(query)
     try:
-        return choose_loop_order(form, choose_output_type(form, wide=wide)).cost
+        target = choose_output_type(form, wide=choice.wide, huge=choice.huge)
+        return choose_loop_order(form, target, choice.huge).cost
     except LoweringError:
         return IMPOSSIBLE

@@ -11,7 +11,7 @@ from itertools import permutations
 
 from finchsched.ast.format import Level, TensorType, storage_order
 from finchsched.ast.loop import Access, Assign, Index, Tensor, storage_names
-from finchsched.autoschedule.structure import Layout, entries, visits
+from finchsched.autoschedule.structure import NONE_HUGE, Huge, Layout, entries, huge_names, visits
 from finchsched.errors import LoweringError
 from finchsched.formats.levels import Dense, SparseList
 from finchsched.passes.loop.lower_to_loops import assembly_of
@@ -51,14 +51,21 @@ def rotated_levels(access: Access, order: tuple[str, ...]) -> tuple[tuple[str, L
     return tuple((name, Dense() if n == 0 else SparseList()) for n, (_, name) in enumerate(pairs))
 
 
-def choose_loop_order(form: QueryForm, target: TensorType) -> LoopOrder:
-    """The best loop order for a query with this target type.  Raises LoweringError if none can write it."""
+def choose_loop_order(form: QueryForm, target: TensorType, huge: Huge = NONE_HUGE) -> LoopOrder:
+    """The best loop order for a query with this target type.  Raises LoweringError if none can write it.
+
+    huge: axes along which nothing should be dense, a workspace neither.
+    """
+    avoided = huge_names(form, huge)
     best: tuple[tuple[int, ...], LoopOrder] | None = None
     for outer in _candidates(form, target):
         order = outer + form.inner
         try:
             assembly = assembly_of(form, target, order)
         except LoweringError:
+            continue
+        row = storage_order(target, form.index)[-1:]
+        if assembly == "sort" or (assembly == "workspace" and avoided.intersection(row)):
             continue
         found = _evaluate(form, order, assembly)
         key = (found.cost, -_unit_strides(form, target, order[-1:]), *_appearance(form, target, order))

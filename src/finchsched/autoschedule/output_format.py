@@ -5,8 +5,9 @@ structural; of an index along which only some sparse operands are compressed, wh
 is.  If that compresses no inner level, the same goes for an index that operands are compressed further inside of.  The
 outermost level is dense unless an operand is compressed there itself (a hypersparse one).  Storage order follows the
 first sparse operand's, then the others' as far as they agree with it, reduced indices in between included (the product
-of two CSC matrices is CSC), then the order of the result's axes; results of rank 0 and 1 are dense.  A result with
-exactly one operand's stored coordinates takes over that operand's
+of two CSC matrices is CSC), then the order of the result's axes; results of rank 0 and 1 are dense.  Along an axis that
+is huge, for what its operand stores, the outermost level and results of rank 1 are compressed too if they can be.  A
+result with exactly one operand's stored coordinates takes over that operand's
 levels, so that the index arrays can be shared.
 """
 
@@ -15,8 +16,8 @@ from itertools import pairwise
 from finchsched.algebra.dtypes import INT32, INT64, DType
 from finchsched.ast.format import Level, TensorType, is_sparse, storage_order
 from finchsched.ast.loop import Access, Assign, Index, Tensor, storage_names
-from finchsched.autoschedule.structure import compressed_names, skippable
-from finchsched.formats.levels import Dense, SparseList
+from finchsched.autoschedule.structure import NONE_HUGE, Huge, compressed_names, huge_names, skippable
+from finchsched.formats.levels import Dense, SparseCOO, SparseList
 from finchsched.passes.loop.lower_to_loops import loops_over
 from finchsched.passes.loop.query_form import QueryForm
 from finchsched.passes.lower.pattern import pattern_source
@@ -32,26 +33,37 @@ def index_dtype(wide: bool) -> DType:
 def with_index_width(type_: TensorType, wide: bool) -> TensorType:
     """A type whose compressed levels have index arrays of the given width."""
     width = index_dtype(wide)
-    levels = tuple(SparseList(width, width) if isinstance(level, SparseList) else level for level in type_.levels)
-    return type_.replace(levels=levels)
+    return type_.replace(
+        levels=tuple(
+            level.replace(pos=width, crd=width) if isinstance(level, SparseList | SparseCOO) else level
+            for level in type_.levels
+        )
+    )
 
 
-def choose_output_type(form: QueryForm, *, wide: bool) -> TensorType:
-    """The type of a query's result."""
+def choose_output_type(form: QueryForm, *, wide: bool, huge: Huge = NONE_HUGE) -> TensorType:
+    """The type of a query's result.  huge: axes along which nothing should be dense."""
     given = form.given
     alias = form.alias.type
     if given is not None:
         return with_index_width(TensorType(given.levels, given.perm, alias.dtype, alias.fill), wide)
-    if len(form.index) <= 1:
-        return TensorType(tuple(Dense() for _ in form.index), tuple(range(len(form.index))), alias.dtype, alias.fill)
-    storage = _storage(form)
     width = index_dtype(wide)
+    avoided = huge_names(form, huge)
+    if len(form.index) <= 1:
+        levels: tuple[Level, ...] = tuple(
+            SparseList(width, width) if name in avoided and skippable(form, name, anywhere=True) else Dense()
+            for name in form.index
+        )
+        return TensorType(levels, tuple(range(len(form.index))), alias.dtype, alias.fill)
+    storage = _storage(form)
     first, inner = storage[0], storage[1:]
     compressed = [n for n in inner if skippable(form, n) or _compressed_in_part(form, n)]
     compressed = compressed or [n for n in inner if _compressed_inside(form, n)]
-    if _hypersparse(form, first) and skippable(form, first):
+    if first in avoided:
+        compressed += [first] if skippable(form, first, anywhere=True) else []
+    elif _hypersparse(form, first) and skippable(form, first):
         compressed.append(first)
-    levels: tuple[Level, ...] = tuple(SparseList(width, width) if n in compressed else Dense() for n in storage)
+    levels = tuple(SparseList(width, width) if n in compressed else Dense() for n in storage)
     type_ = TensorType(levels, tuple(form.index.index(name) for name in storage), alias.dtype, alias.fill)
     return _shared_type(form, type_) if is_sparse(type_) else type_
 

@@ -52,6 +52,8 @@ def _phase(phase: Phase) -> str:
             return f"{name} has the stored coordinates of {phase.source_name} and shares its index arrays: values only"
         case "scatter":
             return f"{name} is {phase.source_name} in another storage order: a counting sort in two passes"
+        case "sort":
+            return f"{name} is {phase.source_name} in another storage order: listed, then sorted"
         case _:
             rooms = [bound_text(room) for room in lowered.rooms if room is not None]
             how = "grown while it runs, up to" if lowered.guessed else "allocated with room for"

@@ -11,6 +11,7 @@ from finchsched.ast.scalar import Size, Value
 from finchsched.autoschedule.fuse_producers import with_types
 from finchsched.autoschedule.loop_order import choose_loop_order, is_concordant, loop_depths
 from finchsched.autoschedule.output_format import choose_output_type
+from finchsched.autoschedule.structure import NONE_HUGE, Huge, huge_result
 from finchsched.autoschedule.transposes import Transposes
 from finchsched.passes.loop.query_form import QueryForm, query_form
 from finchsched.rewrite import PostWalk, RuleContext, rewrite
@@ -18,16 +19,21 @@ from finchsched.rewrite import PostWalk, RuleContext, rewrite
 __all__ = ["schedule_plan"]
 
 
-def schedule_plan(plan: Plan, *, wide: bool) -> Plan:
-    """`plan` with final types and loop orders, and with queries that make transposed copies before their first use."""
+def schedule_plan(plan: Plan, *, wide: bool, huge: Huge = NONE_HUGE) -> Plan:
+    """`plan` with final types and loop orders, and with queries that make transposed copies before their first use.
+
+    huge: axes along which nothing should be dense.
+    """
     types: dict[str, TensorType] = {}
-    transposes = Transposes(wide)
+    sizes = dict(huge)
+    transposes = Transposes(wide, sizes)
     bodies: list[Query] = []
     for query in [part for body in plan.bodies for part in _reduce_then_drop(body)]:
         query = _with_fill(with_types(query, types))
         form = query_form(query)
-        type_ = choose_output_type(form, wide=wide)
-        chosen = choose_loop_order(form, type_)
+        type_ = choose_output_type(form, wide=wide, huge=sizes)
+        chosen = choose_loop_order(form, type_, sizes)
+        sizes[query.alias.name] = huge_result(form, sizes)
         query = _with_copies(query, form, chosen.order, transposes)
         bodies += transposes.take()
         types[query.alias.name] = type_

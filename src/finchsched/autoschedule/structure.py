@@ -6,6 +6,7 @@ magnitude of the products matters; they decide between plans without looking at 
 
 import math
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from finchsched.ast.format import Level, TensorType
 from finchsched.ast.loop import Access, Assign, Index, Tensor, storage_names
@@ -14,13 +15,44 @@ from finchsched.ast.scalar import Call, Literal, fold_calls
 from finchsched.passes.loop.query_form import QueryForm
 from finchsched.passes.lower.structural import Simplifier, Structural, carries_tensor, is_empty, uses_index
 
-__all__ = ["DENSE", "SPARSE", "Layout", "compressed_names", "entries", "simplifier_of", "skippable", "visits"]
+__all__ = [
+    "DENSE",
+    "NONE_HUGE",
+    "SPARSE",
+    "Huge",
+    "Layout",
+    "compressed_names",
+    "entries",
+    "huge_names",
+    "huge_result",
+    "simplifier_of",
+    "skippable",
+    "visits",
+]
 
 DENSE = 1 << 16
 SPARSE = 1 << 4
 
 Layout = Mapping[Access, tuple[tuple[str, Level], ...]]
 """For each access, its (index name, level) pairs in the storage order in which a plan would read it."""
+
+
+Huge = Mapping[str, tuple[int, ...]]
+"""By name of a tensor, the axes that are so long, for what it stores, that nothing should be dense along them."""
+
+NONE_HUGE: Huge = MappingProxyType({})
+
+
+def huge_names(form: QueryForm, huge: Huge) -> frozenset[str]:
+    """Indices of a query along which nothing should be dense."""
+    found = (a.index[axis] for a in form.accesses() for axis in huge.get(a.tensor.name, ()))
+    return frozenset(index.name for index in found if isinstance(index, Index))
+
+
+def huge_result(form: QueryForm, huge: Huge) -> tuple[int, ...]:
+    """The huge axes of a query's result."""
+    names = huge_names(form, huge)
+    return tuple(axis for axis, name in enumerate(form.index) if name in names)
 
 
 def entries(type_: TensorType) -> int:

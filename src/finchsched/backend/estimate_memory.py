@@ -13,7 +13,7 @@ from finchsched.backend.output import Run, room_at_first
 from finchsched.backend.phase import Phase
 from finchsched.formats.buffers import level_roles
 from finchsched.formats.fiber_tensor import FiberTensor
-from finchsched.formats.levels import SparseList
+from finchsched.formats.levels import SparseCOO, SparseList
 
 __all__ = ["MemoryEstimate", "Room", "estimate_memory"]
 
@@ -93,7 +93,7 @@ def _target(phase: Phase, held: dict[str, _Sketch]) -> tuple[_Sketch, int]:
     nbytes = 0
     for number, level in enumerate(phase.target.type.levels):
         parents = counts_found[-1]
-        if not isinstance(level, SparseList):
+        if not isinstance(level, SparseList | SparseCOO):
             counts_found.append(parents * sizes[phase.storage[number]])
             continue
         room = (
@@ -101,7 +101,9 @@ def _target(phase: Phase, held: dict[str, _Sketch]) -> tuple[_Sketch, int]:
             if assembly == "scatter"
             else room_at_first(phase.lowered, phase.storage, number, run)
         )
-        nbytes += (parents + 1) * level.pos.itemsize + room * level.crd.itemsize
+        if isinstance(level, SparseList) or level.is_first:
+            nbytes += (parents + 1) * level.pos.itemsize
+        nbytes += room * level.crd.itemsize
         counts_found.append(room)
     nbytes += counts_found[-1] * item
     scratch = sum(sizes[phase.storage[-1]] * _row_bytes(tensor) for tensor in phase.workspaces)

@@ -17,8 +17,10 @@ from finchsched.algebra.dtypes import INT32, Scalar
 from finchsched.backend.allocate import empty, filled, zeros
 from finchsched.backend.scalars import evaluate
 from finchsched.errors import DensifyError, KernelError
+from finchsched.formats.coordinates import sort_order
 from finchsched.formats.fiber_tensor import FiberTensor
-from finchsched.formats.levels import SparseList
+from finchsched.formats.levels import SparseCOO, SparseList
+from finchsched.formats.levels.sparse_coo import counted_at
 from finchsched.passes.lower.signature import Bound, Entries, Extent, Least, LoweredNest, Product, Total
 from finchsched.settings import current
 
@@ -29,6 +31,9 @@ Make = Callable[[int, np.dtype[Any]], Array]
 
 _ROOM = 4
 """First guess at the room of a result of unknown size: this many times the entries of the operands."""
+
+_ROW = 1 << 20
+"""A whole row more than that, so that it is not asked for in the middle of one, unless rows are very long."""
 
 _OFFSETS = np.dtype(np.uint64)
 
@@ -134,21 +139,22 @@ class _Append(OutputPlan):
         """Bring every buffer to the size that `output.rooms` asks for, keeping what it holds."""
         parents = 1
         for number, level in enumerate(self.type.levels):
-            if not isinstance(level, SparseList):
+            if not isinstance(level, SparseList | SparseCOO):
                 parents *= run.sizes[self.storage[number]]
                 continue
-            output.pos[number] = _enlarged(output.pos[number], parents + 1, level.pos.numpy, zeros)
+            if isinstance(level, SparseList) or level.is_first:
+                output.pos[number] = _enlarged(output.pos[number], parents + 1, level.pos.numpy, zeros)
             output.crd[number] = _enlarged(output.crd[number], output.rooms[number], level.crd.numpy, empty)
             # A dense block below is cleared before it is known whether it stays: one more than there is room for.
             parents = output.rooms[number] + 1
-        leaf = isinstance(self.type.levels[-1], SparseList)
+        leaf = not self.type.levels[-1].stores_all
         output.val = _enlarged(output.val, output.rooms[-1] if leaf else parents, self.dtype, empty)
 
     def grow(self, output: Output, status: Array, run: Run) -> None:
         rank = len(self.storage)
         for number, level in enumerate(self.type.levels):
-            need = int(status[2 + rank + number])
-            if isinstance(level, SparseList) and need > output.rooms[number]:
+            need = int(status[2 + rank + counted_at(self.type.levels, number)])
+            if not level.stores_all and need > output.rooms[number]:
                 if need > _most(level):
                     raise NeedsWideIndices(f"{need} entries")
                 output.rooms[number] = min(max(need, 2 * output.rooms[number]), _most(level))
@@ -158,18 +164,32 @@ class _Append(OutputPlan):
         parents = 1
         for number, name in enumerate(self.storage):
             pos, crd = output.pos[number], output.crd[number]
-            if pos is None or crd is None:
+            if crd is None:
                 parents *= run.sizes[name]
                 continue
-            used = int(status[2 + number])
-            pos = pos[: parents + 1]
-            if number == 0:
-                pos[1] = used
-            elif self.lowered.gaps:
-                np.maximum.accumulate(pos, out=pos)
-            output.pos[number], output.crd[number] = pos, crd[:used]
+            used = int(status[2 + counted_at(self.type.levels, number)])
+            output.crd[number] = crd[:used]
+            if pos is not None:
+                output.pos[number] = self._ends(pos[: parents + 1], number, used)
             parents = used
         output.val = output.val[:parents]
+
+    def _ends(self, pos: Array, number: int, used: int) -> Array:
+        """`pos` of a level with what the kernel leaves to be done."""
+        if number == 0:
+            pos[1] = used
+        elif self.lowered.gaps:
+            np.maximum.accumulate(pos, out=pos)
+        return pos
+
+
+class _Sort(_Append):
+    def trim(self, output: Output, status: Array, run: Run) -> None:
+        super().trim(output, status, run)
+        listed = [crd for crd in output.crd if crd is not None]
+        order = sort_order([crd.astype(np.int64) for crd in listed], [run.sizes[name] for name in self.storage])
+        if order is not None:
+            output.crd, output.val = [crd[order] for crd in listed], output.val[order]
 
 
 class _Scatter(OutputPlan):
@@ -209,7 +229,13 @@ class _Scatter(OutputPlan):
             nodes = total
 
 
-_KINDS: dict[str, type[OutputPlan]] = {"dense": _Dense, "shared": _Shared, "append": _Append, "scatter": _Scatter}
+_KINDS: dict[str, type[OutputPlan]] = {
+    "dense": _Dense,
+    "shared": _Shared,
+    "append": _Append,
+    "scatter": _Scatter,
+    "sort": _Sort,
+}
 
 
 def output_plan(lowered: LoweredNest, axes: tuple[str, ...], storage: tuple[str, ...], source: str) -> OutputPlan:
@@ -232,19 +258,20 @@ def room_at_first(lowered: LoweredNest, storage: tuple[str, ...], number: int, r
 
     storage: index names of the target in storage order.
     """
+    number = counted_at(lowered.nest.target.type.levels, number)
     bound = lowered.rooms[number]
     if bound is None:
         return 0
     room = evaluate_bound(bound, run)
     if lowered.guessed and number > 0:
         operands = sum(len(t.val) for t in run.tensors.values())
-        room = min(room, _ROOM * operands + run.sizes[storage[number]] + 1)
+        room = min(room, _ROOM * operands + min(run.sizes[storage[number]], _ROW) + 1)
     return min(room, _most(lowered.nest.target.type.levels[number])) if lowered.resumable else room
 
 
 def _most(level: object) -> int:
     """The most entries that a level's positions can count."""
-    return (1 << 31) - 1 if isinstance(level, SparseList) and level.pos == INT32 else (1 << 63) - 1
+    return (1 << 31) - 1 if isinstance(level, SparseList | SparseCOO) and level.pos == INT32 else (1 << 63) - 1
 
 
 def evaluate_bound(bound: Bound, run: Run) -> int:

@@ -6,7 +6,7 @@ from finchsched.algebra.dtypes import INT32, INT64, UINT8, UINT32, UINT64, DType
 from finchsched.ast.format import Level, TensorType
 from finchsched.ast.kernel import Buffer
 from finchsched.errors import FormatError
-from finchsched.formats.levels import Dense, SparseByteMap, SparseList
+from finchsched.formats.levels import Dense, SparseByteMap, SparseCOO, SparseList
 
 __all__ = ["level_buffer", "level_roles", "unsigned", "value_buffer"]
 
@@ -25,6 +25,9 @@ def level_roles(level: Level) -> tuple[tuple[str, DType], ...]:
             return ()
         case SparseList(pos, crd):
             return (("pos", unsigned(pos)), ("crd", unsigned(crd)))
+        case SparseCOO(pos, crd):
+            coordinates = ("crd", unsigned(crd))
+            return (("pos", unsigned(pos)), coordinates) if level.is_first else (coordinates,)
         case SparseByteMap(crd):
             return (("tbl", UINT8), ("crd", unsigned(crd)), ("tmp", unsigned(crd)))
         case _:

@@ -13,13 +13,14 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from finchsched.algebra.dtypes import INT32, INT64, DType, Scalar, cast_scalar
+from finchsched.algebra.dtypes import INT32, INT64, DType, Scalar, cast_scalar, is_finite
 from finchsched.algebra.operators import same_scalar
 from finchsched.ast.format import Level, TensorType
 from finchsched.ast.node import Node
 from finchsched.ast.scalar import Literal, Value
 from finchsched.errors import DtypeError, FormatError, ShapeMismatchError
-from finchsched.formats.levels import Dense, SparseList
+from finchsched.formats.levels import Dense, SparseCOO, SparseList
+from finchsched.formats.levels.sparse_coo import check_groups
 
 __all__ = ["Buffer", "FiberTensor", "cast_fill", "fill_node", "tensor_type"]
 
@@ -32,8 +33,9 @@ class FiberTensor:
 
     shape: extents of the logical axes.  fill: the value of coordinates that are not stored, a plain Python scalar of
     the element type (the type may know only its class).  pos, crd: one entry per storage level, None for Dense; for
-    SparseList `pos[l]` has `positions(l) + 1` and `crd[l]` has `positions(l + 1)` entries, in the element types that
-    the level names. val: the `positions(ndim)` elements.  All arrays are one-dimensional, aligned and contiguous.
+    SparseList and SparseCOO `pos[l]` has `positions(l) + 1` and `crd[l]` has `positions(l + 1)` entries, in the element
+    types that the level names; parts of a SparseCOO after the first have the `pos` None.  val: the `positions(ndim)`
+    elements.  All arrays are one-dimensional, aligned and contiguous.
 
     Construction checks types and counts of buffers, O(ndim), and raises FormatError; `check_tensor` checks what they
     hold.
@@ -62,6 +64,8 @@ class FiberTensor:
         for pos, crd, width in zip(self.pos, self.crd, need.widths, strict=True):
             if width is None:
                 fits = pos is None and crd is None
+            elif width[0] is None:
+                fits = pos is None and _fits(crd, width[1])
             else:
                 fits = _fits(pos, width[0]) and _fits(crd, width[1]) and len(pos) > 0  # type: ignore[arg-type]
             if not fits:
@@ -76,9 +80,13 @@ class FiberTensor:
         for number, (pos, crd, width) in enumerate(zip(self.pos, self.crd, need.widths, strict=True)):
             if width is None and (pos is not None or crd is not None):
                 raise FormatError(f"level {number} is Dense and has neither pos nor crd")
-            if width is not None:
+            if width is None:
+                continue
+            _refuse(f"level {number}: crd", crd, width[1])
+            if width[0] is None and pos is not None:
+                raise FormatError(f"level {number} is a further axis of a coordinate list and has no pos")
+            if width[0] is not None:
                 _refuse(f"level {number}: pos", pos, width[0])
-                _refuse(f"level {number}: crd", crd, width[1])
                 if len(pos) == 0:  # type: ignore[arg-type]
                     raise FormatError(f"level {number}: pos must have at least one entry")
 
@@ -109,7 +117,10 @@ class FiberTensor:
         count = 1
         for number in range(level):
             pos = self.pos[number]
-            count = count * self.shape[self.type.perm[number]] if pos is None else int(pos[-1])
+            if pos is not None:
+                count = int(pos[-1])
+            elif self.crd[number] is None:  # Dense; a further axis of a coordinate list has its parent's positions
+                count *= self.shape[self.type.perm[number]]
         return count
 
     def copy(self) -> "FiberTensor":
@@ -156,8 +167,8 @@ def fill_node(value: Scalar, dtype: DType) -> Node:
     """
     value = cast_scalar(value, dtype)
     if value in (0, 1):
-        return Literal(cast_scalar(int(value), dtype), dtype)
-    if isinstance(value, float) and not np.isfinite(value):
+        return Literal(cast_scalar(int(value == 1), dtype), dtype)
+    if not is_finite(value):
         return Literal(value, dtype)
     return Value("fill", dtype, "finite")
 
@@ -165,24 +176,27 @@ def fill_node(value: Scalar, dtype: DType) -> Node:
 def cast_fill(value: Scalar, dtype: DType) -> Scalar:
     """`value` as a plain scalar of `dtype`.
 
-    Raises DtypeError where a bool or integer type cannot hold it; a floating point type rounds.
+    Raises DtypeError where the type cannot hold it: a number beyond its range, a fraction or NaN in a bool or integer
+    type, an imaginary part in a real one.  A floating point type rounds.
     """
+    refusal = f"{dtype} cannot hold the fill {value!r}"
+    if isinstance(value, complex) and not dtype.is_complex:
+        if value.imag != 0:
+            raise DtypeError(refusal)
+        value = value.real
     try:
         cast = cast_scalar(value, dtype)
     except (OverflowError, ValueError) as error:
-        raise DtypeError(f"{dtype} cannot hold the fill {value!r}") from error
-    if dtype.is_float:
-        return cast
-    fits = dtype.is_bool or np.iinfo(dtype.numpy).min <= cast <= np.iinfo(dtype.numpy).max
-    if cast != value or not fits:
-        raise DtypeError(f"{dtype} cannot hold the fill {value!r}")
+        raise DtypeError(refusal) from error
+    if is_finite(cast) != is_finite(value) or (not dtype.is_inexact and cast != value):
+        raise DtypeError(refusal)
     return cast
 
 
 class _Need(NamedTuple):
     """What a type demands: element types of (pos, crd) per level, or None; of val; and the Python class of the fill."""
 
-    widths: tuple[tuple[np.dtype[Any], np.dtype[Any]] | None, ...]
+    widths: tuple[tuple[np.dtype[Any] | None, np.dtype[Any]] | None, ...]
     val: np.dtype[Any]
     fill: type
 
@@ -192,17 +206,20 @@ def _need(t: TensorType) -> _Need:
     """Kept per type, so that constructing a tensor is cheap.  Raises FormatError for a type that no tensor can have."""
     if sorted(t.perm) != list(range(len(t.levels))):
         raise FormatError(f"perm must be a permutation of 0 .. {len(t.levels) - 1}; found {t.perm}")
+    check_groups(t.levels)
     widths = tuple(_index_types(number, level) for number, level in enumerate(t.levels))
-    return _Need(widths, t.dtype.numpy, bool if t.dtype.is_bool else float if t.dtype.is_float else int)
+    return _Need(widths, t.dtype.numpy, t.dtype.python)
 
 
-def _index_types(number: int, level: Level) -> tuple[np.dtype[Any], np.dtype[Any]] | None:
+def _index_types(number: int, level: Level) -> tuple[np.dtype[Any] | None, np.dtype[Any]] | None:
     match level:
         case Dense():
             return None
         case SparseList(pos, crd) if pos in (INT32, INT64) and crd in (INT32, INT64):
             return pos.numpy, crd.numpy
-        case SparseList(pos, crd):
+        case SparseCOO(pos, crd) if pos in (INT32, INT64) and crd in (INT32, INT64):
+            return pos.numpy if level.is_first else None, crd.numpy
+        case SparseList(pos, crd) | SparseCOO(pos, crd):
             raise FormatError(f"level {number}: pos and crd must be int32 or int64; found {pos} and {crd}")
         case _:
             raise FormatError(f"level {number}: a tensor cannot be held in a {level.name} level")

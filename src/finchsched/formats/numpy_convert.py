@@ -14,7 +14,7 @@ from finchsched.algebra.dtypes import Scalar, as_dtype
 from finchsched.ast.format import Level, TensorType
 from finchsched.errors import FormatError, ShapeMismatchError
 from finchsched.formats.fiber_tensor import Buffer, FiberTensor, cast_fill, fill_node
-from finchsched.formats.levels import Dense, SparseList
+from finchsched.formats.levels import Dense, SparseCOO, SparseList
 
 __all__ = ["from_dense", "stored_mask", "to_dense"]
 
@@ -31,10 +31,10 @@ def from_dense(
 ) -> FiberTensor:
     """The entries of `array` where `mask` holds, stored as `levels` and `perm` (storage level -> logical axis) say.
 
-    The default mask holds where an entry differs from `fill` (NaN equals NaN).  A SparseList keeps a coordinate iff
-    something in its subfiber is stored; a Dense level stores every coordinate, those outside the mask with the fill as
-    their value. Raises ShapeMismatchError where mask, levels or perm do not fit the array, FormatError for a level that
-    holds no tensor.
+    The default mask holds where an entry differs from `fill` (NaN equals NaN).  A SparseList or SparseCOO keeps a
+    coordinate iff something in its subfiber is stored; a Dense level stores every coordinate, those outside the mask
+    with the fill as their value.  Raises ShapeMismatchError where mask, levels or perm do not fit the array,
+    FormatError for a level that holds no tensor.
     """
     array = np.asarray(array)
     dtype = as_dtype(array.dtype)
@@ -54,9 +54,11 @@ def from_dense(
         rows = _chosen(level, np.asarray(kept.any(axis=below)))[at].reshape(len(at[0]) if at else 1, held.shape[number])
         fiber, coordinate = np.nonzero(rows)
         at = (*(c[fiber] for c in at), coordinate)
-        sparse = level if isinstance(level, SparseList) else None
+        sparse = level if isinstance(level, SparseList | SparseCOO) else None
         pos.append(np.append(0, rows.sum(axis=1).cumsum()).astype(sparse.pos.numpy) if sparse else None)
         crd.append(coordinate.astype(sparse.crd.numpy) if sparse else None)
+        if isinstance(level, SparseCOO):
+            _flatten_list(level, pos, crd, rows)
     val = np.ascontiguousarray(held[at]).reshape(-1)
     tensor_type = TensorType(tuple(levels), tuple(perm), dtype, fill_node(fill, dtype))
     return FiberTensor(tensor_type, array.shape, fill, tuple(pos), tuple(crd), val)
@@ -81,10 +83,27 @@ def _chosen(level: Level, occupied: NDArray[np.bool]) -> NDArray[np.bool]:
     match level:
         case Dense():
             return np.ones_like(occupied)
-        case SparseList():
+        case SparseList() | SparseCOO():
             return occupied
         case _:
             raise FormatError(f"a tensor cannot be held in a {level.name} level")
+
+
+def _flatten_list(level: SparseCOO, pos: list[Buffer | None], crd: list[Buffer | None], rows: NDArray[np.bool]) -> None:
+    """Make the newest level, so far like a SparseList, a further axis of its coordinate list: the axes before it repeat
+    each coordinate once per child, and the list's fibers end where their last child does.
+    """
+    if level.is_first:
+        return
+    children = rows.sum(axis=1)
+    ends, first = np.append(0, children.cumsum()), len(pos) - 1 - level.part
+    for number in range(first, len(pos) - 1):
+        above = crd[number]
+        assert above is not None
+        crd[number] = above.repeat(children)
+    outer = pos[first]
+    assert outer is not None
+    pos[first], pos[-1] = ends[outer].astype(outer.dtype), None
 
 
 def _storage_coordinates(t: FiberTensor) -> _Coordinates:
@@ -93,8 +112,10 @@ def _storage_coordinates(t: FiberTensor) -> _Coordinates:
     fibers = 1
     for axis, pos, crd in zip(t.type.perm, t.pos, t.crd, strict=True):
         extent = t.shape[axis]
-        if pos is None or crd is None:
+        if crd is None:
             fiber, coordinate = np.divmod(np.arange(fibers * extent), max(extent, 1))
+        elif pos is None:  # a further axis of a coordinate list
+            fiber, coordinate = np.arange(fibers), crd.astype(np.int64)
         else:
             fiber, coordinate = np.repeat(np.arange(fibers), np.diff(pos)), crd.astype(np.int64)
         at = (*(c[fiber] for c in at), coordinate)

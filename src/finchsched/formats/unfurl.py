@@ -3,12 +3,26 @@
 from finchsched.algebra.dtypes import BOOL, UINT64
 from finchsched.algebra.operators import operator
 from finchsched.ast.format import TensorType
-from finchsched.ast.kernel import ONE, ZERO, Apply, Buffer, Cast, If, KernelExpr, Load, Search, Seq, Set, Var
+from finchsched.ast.kernel import (
+    ONE,
+    ZERO,
+    Apply,
+    Buffer,
+    Cast,
+    If,
+    KernelExpr,
+    KernelStmt,
+    Load,
+    Search,
+    Seq,
+    Set,
+    Var,
+)
 from finchsched.ast.looplet import Child, Fill, Lookup, Looplet, Run, Spike, Stepper, Switch, Thunk
 from finchsched.ast.names import Names
 from finchsched.errors import FormatError
 from finchsched.formats.buffers import level_buffer
-from finchsched.formats.levels import Dense, SparseByteMap, SparseList
+from finchsched.formats.levels import Dense, SparseByteMap, SparseCOO, SparseList
 
 __all__ = ["HOLE", "locate", "plus", "times", "unfurl", "workspace_count"]
 
@@ -41,21 +55,25 @@ def workspace_count(tensor: str) -> Var:
     return Var(f"{tensor}_count", UINT64)
 
 
-def unfurl(tensor: str, type_: TensorType, level: int, parent: KernelExpr, extent: KernelExpr, names: Names) -> Looplet:
-    """The fiber at position `parent` of a level, for reading in rising order of coordinates."""
+def unfurl(tensor: str, type_: TensorType, level: int, fiber: Child, extent: KernelExpr, names: Names) -> Looplet:
+    """The fiber that is the child `fiber` of the level above, for reading in rising order of coordinates."""
     match type_.levels[level]:
         case Dense():
-            return Lookup(HOLE, Child(plus(times(parent, extent), HOLE)))
-        case SparseList():
-            pos = level_buffer(tensor, type_, level, "pos", writable=False)
+            assert fiber.present is None
+            return Lookup(HOLE, Child(plus(times(fiber.position, extent), HOLE)))
+        case SparseList() | SparseCOO():
             crd = level_buffer(tensor, type_, level, "crd", writable=False)
             here = Var(names.fresh(f"{tensor}_p{level}"), UINT64)
             end = Var(names.fresh(f"{tensor}_p{level}_end"), UINT64)
-            preamble = (
-                Set(here, Cast(Load(pos, parent), UINT64)),
-                Set(end, Cast(Load(pos, plus(parent, ONE)), UINT64)),
-            )
-            return Thunk(preamble, Stepper(here, end, crd, Spike(Fill(), Child(here))))
+            start, stop = _range(tensor, type_, level, fiber)
+            stepper = Stepper(here, end, crd, Spike(Fill(), Child(here)))
+            if _is_run(type_, level):
+                run = Var(names.fresh(f"{tensor}_p{level}_run"), UINT64)
+                stepper = Stepper(here, end, crd, Spike(Fill(), Child(here, run)), run)
+            preamble: tuple[KernelStmt, ...] = (Set(here, start), Set(end, stop))
+            if fiber.present is not None:  # else the fiber is empty
+                preamble = (Set(here, ZERO), Set(end, ZERO), If(fiber.present, Seq(preamble), Seq(())))
+            return Thunk(preamble, stepper)
         case SparseByteMap():
             crd = level_buffer(tensor, type_, level, "crd", writable=True)
             here = Var(names.fresh(f"{tensor}_p"), UINT64)
@@ -66,36 +84,63 @@ def unfurl(tensor: str, type_: TensorType, level: int, parent: KernelExpr, exten
             raise FormatError(f"level {other.name} cannot be read")
 
 
+def _range(tensor: str, type_: TensorType, level: int, fiber: Child) -> tuple[KernelExpr, KernelExpr]:
+    """The positions of a fiber's entries, half open: known already inside a coordinate list, else in `pos`."""
+    if fiber.end is not None:
+        return fiber.position, fiber.end
+    pos = level_buffer(tensor, type_, level, "pos", writable=False)
+    return Cast(Load(pos, fiber.position), UINT64), Cast(Load(pos, plus(fiber.position, ONE)), UINT64)
+
+
+def _is_run(type_: TensorType, level: int) -> bool:
+    """Whether a child of the level is a run of entries of a coordinate list."""
+    found = type_.levels[level]
+    return isinstance(found, SparseCOO) and not found.is_last
+
+
 def locate(
     tensor: str,
     type_: TensorType,
     level: int,
-    parent: KernelExpr,
+    fiber: Child,
     coordinate: KernelExpr,
     extent: KernelExpr,
     names: Names,
 ) -> Looplet:
-    """The fiber at position `parent` of a level, at one coordinate that is known already.
+    """The fiber that is the child `fiber` of the level above, at one coordinate that is known already.
 
-    O(1) where the level locates, O(log n) by binary search in a SparseList.
+    O(1) where the level locates, O(log n) by binary search in a SparseList or SparseCOO.
     """
     match type_.levels[level]:
         case Dense():
-            return Run(Child(plus(times(parent, extent), coordinate)))
-        case SparseList():
-            pos = level_buffer(tensor, type_, level, "pos", writable=False)
+            return Run(Child(plus(times(fiber.position, extent), coordinate)))
+        case SparseList() | SparseCOO() if not _is_run(type_, level):
             crd = level_buffer(tensor, type_, level, "crd", writable=False)
             here = Var(names.fresh(f"{tensor}_p{level}"), UINT64)
             end = Var(names.fresh(f"{tensor}_p{level}_end"), UINT64)
             last = Var(names.fresh(f"{tensor}_c{level}"), UINT64)
-            preamble = (
-                Set(end, Cast(Load(pos, plus(parent, ONE)), UINT64)),
-                Search(here, crd, Cast(Load(pos, parent), UINT64), end, coordinate),
+            start, stop = _range(tensor, type_, level, fiber)
+            preamble: tuple[KernelStmt, ...] = (
+                Set(end, stop),
+                Search(here, crd, start, end, coordinate),
                 Set(last, extent),
                 _load_if_inside(last, crd, here, end),
             )
             found = Apply(operator("eq"), (last, coordinate), BOOL)
             return Thunk(preamble, Switch(found, Run(Child(here)), Run(Fill())))
+        case SparseCOO():
+            crd = level_buffer(tensor, type_, level, "crd", writable=False)
+            here = Var(names.fresh(f"{tensor}_p{level}"), UINT64)
+            end = Var(names.fresh(f"{tensor}_p{level}_end"), UINT64)
+            run = Var(names.fresh(f"{tensor}_p{level}_run"), UINT64)
+            start, stop = _range(tensor, type_, level, fiber)
+            preamble = (
+                Set(end, stop),
+                Search(here, crd, start, end, coordinate),
+                Search(run, crd, here, end, plus(coordinate, ONE)),
+            )
+            found = Apply(operator("lt"), (here, run), BOOL)
+            return Thunk(preamble, Switch(found, Run(Child(here, run)), Run(Fill())))
         case other:
             raise FormatError(f"level {other.name} cannot be located in")
 

@@ -2,8 +2,9 @@
 
 Every operation is `finchsched.algebra.operators.apply`, so it follows NumPy: unsigned integers wrap around, `x // 0`
 and `x % 0` of integers are 0, min and max pass NaN on.  Where a kernel would read or write beyond an array, a
-KernelError names the buffer and the position.  All arguments of an operation are evaluated, those of `and`, `or` and
-`where` too: a load in any of them must be in range.
+KernelError names the buffer and the position.  All arguments of an operation are evaluated, those of `where` too: a
+load in any of them must be in range.  Only the `and` and `or` that make up the condition of an If or a While stop
+early.
 """
 
 from collections.abc import Mapping
@@ -12,8 +13,8 @@ from typing import Any, assert_never
 
 import numpy as np
 
-from finchsched.algebra.dtypes import DType, Scalar
-from finchsched.algebra.operators import apply
+from finchsched.algebra.dtypes import BOOL, DType, Scalar
+from finchsched.algebra.operators import apply, cast_operator
 from finchsched.ast.kernel import (
     HI,
     LO,
@@ -134,9 +135,9 @@ class _Interpreter:
             case Seq(body):
                 return any(self.run(inner) for inner in body)
             case If(cond, body, orelse):
-                return self.run(body if self._value(cond) else orelse)
+                return self.run(body if self._test(cond) else orelse)
             case While(cond, body):
-                while self._value(cond):
+                while self._test(cond):
                     self._count.iterations += 1
                     if self.run(body):
                         return True
@@ -247,6 +248,22 @@ class _Interpreter:
                     assert_never(node)
         return stack.pop()
 
+    def _test(self, cond: KernelExpr) -> bool:
+        """Whether a condition holds; an `and` or `or` on the way down to its first operands stops early."""
+        waiting: list[tuple[bool, KernelExpr]] = []
+        while True:
+            while isinstance(cond, Apply) and cond.dtype == BOOL and cond.op.name in ("and", "or"):
+                self._count.applies += 1
+                waiting.append((cond.op.name == "and", cond.args[1]))
+                cond = cond.args[0]
+            held = bool(self._value(cond))
+            while waiting:
+                goes_on, cond = waiting.pop()
+                if held == goes_on:
+                    break
+            else:
+                return held
+
     def _variable(self, name: str) -> np.generic:
         if name not in self._values:
             raise self._error(f"variable {name} has no value")
@@ -281,5 +298,4 @@ def _typed(value: Scalar, dtype: DType) -> np.generic:
 
 
 def _cast(value: Any, dtype: DType) -> Any:
-    with np.errstate(all="ignore"):
-        return np.asarray(value).astype(dtype.numpy)[()]
+    return apply(cast_operator(dtype), value)

@@ -291,10 +291,10 @@ class _Run:
                     yield node
                 case Call(op, args):
                     check_argument_count(op, len(args))
-                    common, out = result_type(op, *types[len(types) - len(args) :])
+                    taken, out = result_type(op, *types[len(types) - len(args) :])
                     del types[len(types) - len(args) :]
                     types.append(out)
-                    yield _Apply(op, len(args), _argument_types(op, len(args), common), common, out.numpy)
+                    yield _Apply(op, len(args), tuple(t.numpy for t in taken), taken[-1], out.numpy)
                 case _:
                     raise ValidationError(f"{type(node).__name__} is not a Loop expression")
 
@@ -328,12 +328,6 @@ def _cast(cell: _Cell, dtype: np.dtype[Any]) -> _Cell:
 
 def _same(a: Any, b: Any) -> bool:
     return bool(a == b or (a != a and b != b))
-
-
-def _argument_types(op: Operator, count: int, common: DType) -> tuple[np.dtype[Any], ...]:
-    """The first argument of `where` is a truth value; all others have one type."""
-    first = np.dtype(np.bool) if op.name == "where" else common.numpy
-    return (first, *(common.numpy for _ in range(count - 1)))
 
 
 def _occurrences(expr: Node) -> list[Node]:

@@ -12,7 +12,8 @@ import pytest
 from finchsched.algebra.dtypes import Scalar
 from finchsched.api import planning
 from finchsched.ast.format import is_sparse
-from finchsched.ast.logic import Plan, Query, Reformat
+from finchsched.ast.logic import Plan, Query, Reformat, Slot
+from finchsched.ast.node import walk
 from finchsched.ast.validate_logic import validate_logic
 from finchsched.formats.fiber_tensor import FiberTensor
 from finchsched.formats.levels import Dense, SparseList
@@ -68,9 +69,9 @@ def _stored(query: Query, result: Any) -> FiberTensor:
     return from_dense(result.values, levels, range(rank), fill=result.fill, mask=result.stored)
 
 
-def interpret(plan: Plan, *, extents: Any, classes: Any, wide: bool, names: Any) -> InterpretedExecutable:
+def interpret(plan: Plan, *, extents: Any, huge: Any, wide: bool, names: Any) -> InterpretedExecutable:
     validate_logic(plan)
-    assert set(extents) == set(classes)
+    assert {node.name for node in walk(plan) if isinstance(node, Slot)} <= set(huge)
     return InterpretedExecutable(plan, extents)
 
 

@@ -74,7 +74,11 @@ def test_the_caret_stands_under_the_word_in_an_indented_line():
         ("$v: float64", "1, column 12", "hint: the kinds of a value are zero,"),
         ("$v: float64 ~some", "1, column 14", "expected one of zero,"),
         ("2.5: float64 ?", "1, column 14", "'?' has no meaning here"),
-        ("slot A: Sparse(Element(0: int64))", "1, column 9", "the levels are Dense, SparseByteMap, SparseList and"),
+        (
+            "slot A: Sparse(Element(0: int64))",
+            "1, column 9",
+            "the levels are Dense, SparseByteMap, SparseCOO, SparseList and",
+        ),
         ("slot A: Dense[int32](Element(0: int64))", "1, column 9", "Dense has 0 parameters, found 1"),
         ("slot A: SparseList[int32](Element(0: int64))", "1, column 9", "2 parameters (pos, crd), found 1"),
         ("slot A: Dense(Element(size(i)))", "1, column 30", "a computed fill is followed by its type"),

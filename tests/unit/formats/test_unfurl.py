@@ -42,13 +42,13 @@ def test_trivial_arithmetic_is_folded(made: KernelExpr, want: KernelExpr) -> Non
 
 
 def test_a_dense_fiber_is_looked_up() -> None:
-    found = unfurl("A", kind(Dense(), Dense()), 1, P, N, Names())
+    found = unfurl("A", kind(Dense(), Dense()), 1, Child(P), N, Names())
     assert found == Lookup(HOLE, Child(plus(times(P, N), HOLE)))
-    assert unfurl("A", kind(Dense()), 0, ZERO, N, Names()) == Lookup(HOLE, Child(HOLE))
+    assert unfurl("A", kind(Dense()), 0, Child(ZERO), N, Names()) == Lookup(HOLE, Child(HOLE))
 
 
 def test_a_list_is_stepped_through() -> None:
-    found = unfurl("A", kind(Dense(), SparseList(INT32, INT64)), 1, P, N, Names())
+    found = unfurl("A", kind(Dense(), SparseList(INT32, INT64)), 1, Child(P), N, Names())
     assert isinstance(found, Thunk)
     assert isinstance(found.body, Stepper)
     stepper = found.body
@@ -60,7 +60,7 @@ def test_a_list_is_stepped_through() -> None:
 
 
 def test_a_workspace_is_stepped_through_its_list_of_touched_coordinates() -> None:
-    found = unfurl("w", kind(SparseByteMap()), 0, ZERO, N, Names())
+    found = unfurl("w", kind(SparseByteMap()), 0, Child(ZERO), N, Names())
     assert isinstance(found, Thunk)
     assert isinstance(found.body, Stepper)
     stepper = found.body
@@ -71,13 +71,13 @@ def test_a_workspace_is_stepped_through_its_list_of_touched_coordinates() -> Non
 
 def test_names_come_from_the_caller() -> None:
     names = Names(("A_p1",))
-    one, other = (unfurl("A", kind(Dense(), SparseList()), 1, P, N, names) for _ in range(2))
+    one, other = (unfurl("A", kind(Dense(), SparseList()), 1, Child(P), N, names) for _ in range(2))
     assert isinstance(one, Thunk)
     assert isinstance(other, Thunk)
     taken = [n.body.var.name for n in (one, other)]  # type: ignore[union-attr]  # steppers
     assert taken == ["A_p1_2", "A_p1_3"]
-    assert unfurl("A", kind(Dense(), SparseList()), 1, P, N, Names()) == unfurl(
-        "A", kind(Dense(), SparseList()), 1, P, N, Names()
+    assert unfurl("A", kind(Dense(), SparseList()), 1, Child(P), N, Names()) == unfurl(
+        "A", kind(Dense(), SparseList()), 1, Child(P), N, Names()
     )
 
 
@@ -90,20 +90,20 @@ class Unknown(Level):
 
 def test_levels_without_a_way_to_be_read_are_refused_by_name() -> None:
     with pytest.raises(FormatError, match="level Unknown cannot be read"):
-        unfurl("A", kind(Unknown()), 0, ZERO, N, Names())
+        unfurl("A", kind(Unknown()), 0, Child(ZERO), N, Names())
     with pytest.raises(FormatError, match="level Unknown cannot be located in"):
-        locate("A", kind(Unknown()), 0, ZERO, C, N, Names())
+        locate("A", kind(Unknown()), 0, Child(ZERO), C, N, Names())
     with pytest.raises(FormatError, match="level SparseByteMap cannot be located in"):
-        locate("A", kind(SparseByteMap()), 0, ZERO, C, N, Names())
+        locate("A", kind(SparseByteMap()), 0, Child(ZERO), C, N, Names())
 
 
 def test_dense_levels_are_located_by_arithmetic() -> None:
-    assert locate("A", kind(Dense(), Dense()), 1, P, C, N, Names()) == Run(Child(plus(times(P, N), C)))
+    assert locate("A", kind(Dense(), Dense()), 1, Child(P), C, N, Names()) == Run(Child(plus(times(P, N), C)))
 
 
 def run_locate(pos: list[int], crd: list[int], parent: int, coordinate: int, extent: int) -> int | None:
     """The position that `locate` finds in a list, by the interpreter."""
-    found = locate("A", kind(Dense(), SparseList()), 1, Const(parent, UINT64), C, N, Names())
+    found = locate("A", kind(Dense(), SparseList()), 1, Child(Const(parent, UINT64)), C, N, Names())
     assert isinstance(found, Thunk)
     assert isinstance(found.body, Switch)
     assert found.body.orelse == Run(Fill())
@@ -137,5 +137,5 @@ def test_a_search_does_not_read_beyond_the_list() -> None:
 
 def test_the_status_buffer_is_no_operand() -> None:
     for level in (Dense(), SparseList()):
-        found = unfurl("A", kind(level), 0, ZERO, N, Names())
+        found = unfurl("A", kind(level), 0, Child(ZERO), N, Names())
         assert not any(isinstance(n, Load) and n.buffer == STATUS for n in walk(found))

@@ -38,7 +38,7 @@ from finchsched.ast.loop import (
 from finchsched.ast.node import walk
 from finchsched.ast.scalar import Call, Literal
 from finchsched.errors import LoweringError
-from finchsched.formats.levels import Dense, SparseByteMap, SparseList
+from finchsched.formats.levels import Dense, SparseByteMap, SparseCOO, SparseList
 from finchsched.passes.loop.query_form import QueryForm, query_form, tensor_of
 from finchsched.passes.lower.pattern import pattern_source
 
@@ -74,7 +74,7 @@ def _shares(body: Stmt, target: Tensor) -> bool:
 
 
 def assembly_of(form: QueryForm, type_: TensorType, order: tuple[str, ...]) -> str:
-    """How a target of this type can be written in this loop order: "dense", "append", "workspace" or "scatter".
+    """How a target of this type can be written in this loop order: "dense", "append", "workspace", "scatter" or "sort".
 
     Raises LoweringError where no strategy fits.
     """
@@ -88,6 +88,8 @@ def assembly_of(form: QueryForm, type_: TensorType, order: tuple[str, ...]) -> s
         return "workspace"
     if _is_rotation(form, type_, storage, order):
         return "scatter"
+    if _is_plain_copy(form) and all(isinstance(level, SparseCOO) for level in type_.levels):
+        return "sort"
     names = ", ".join(order)
     raise LoweringError(
         f"{form.alias.name}: loops in the order {names} cannot write storage order {', '.join(storage)}"
@@ -98,8 +100,11 @@ def _is_rotation(form: QueryForm, type_: TensorType, storage: tuple[str, ...], o
     """Whether a copy moves one index to the front, into Dense(SparseList(...))."""
     levels = type_.levels
     shape = isinstance(levels[0], Dense) and all(isinstance(level, SparseList) for level in levels[1:])
-    plain_copy = isinstance(form.expr, Access) and form.op is None and not form.drop_fill
-    return shape and plain_copy and tuple(n for n in order if n != storage[0]) == storage[1:]
+    return shape and _is_plain_copy(form) and tuple(n for n in order if n != storage[0]) == storage[1:]
+
+
+def _is_plain_copy(form: QueryForm) -> bool:
+    return isinstance(form.expr, Access) and form.op is None and not form.drop_fill
 
 
 def loops_over(names: tuple[str, ...], body: Stmt) -> Stmt:

@@ -4,6 +4,7 @@ from finchsched.ast.format import is_sparse
 from finchsched.ast.loop import Access, Assign, Index, Nest, storage_names
 from finchsched.ast.node import Node, walk
 from finchsched.ast.scalar import Call, fold_calls
+from finchsched.formats.levels.sparse_coo import counted_at
 from finchsched.passes.lower.pattern import target_assign
 from finchsched.passes.lower.signature import Bound, Entries, Extent, Least, Product, Total
 from finchsched.passes.lower.structural import Simplifier, Structural, accesses, carries_tensor, is_empty
@@ -14,6 +15,8 @@ __all__ = ["is_linear", "room_bound"]
 def room_bound(nest: Nest, simplifier: Simplifier, level: int) -> Bound | None:
     """A bound on the coordinates of a sparse level of the target, or None for a dense level.
 
+    All axes of a coordinate list need the room of its last one.
+
     It is the number of distinct tuples of the target's first indices at which the right-hand side can be stored: for
     an operand, the entries of its deepest level among those indices times the extents it does not have; the smallest
     of several operands where each absorbs, their sum elsewhere.
@@ -21,6 +24,7 @@ def room_bound(nest: Nest, simplifier: Simplifier, level: int) -> Bound | None:
     type_ = nest.target.type
     if type_.levels[level].stores_all:
         return None
+    level = counted_at(type_.levels, level)
     assign = target_assign(nest)
     assert isinstance(assign.target, Access)
     wanted = tuple(filter(None, storage_names(assign.target)[: level + 1]))

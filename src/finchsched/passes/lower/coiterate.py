@@ -5,19 +5,20 @@ of highest priority (Thunk, Switch, Run, Sequence, Stepper, Lookup), splits or e
 recurs; regions whose body simplifies to nothing leave no code behind.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
+from types import MappingProxyType
 from typing import Protocol, TypeVar
 
-from finchsched.algebra.dtypes import UINT64
+from finchsched.algebra.dtypes import BOOL, UINT64
 from finchsched.ast.kernel import ONE, Cast, For, KernelExpr, KernelStmt, Load, Search, Seq, Set, Var, While
 from finchsched.ast.loop import Stmt
 from finchsched.ast.looplet import Child, Fill, Lookup, Looplet, Run, Sequence, Stepper, Switch, Thunk
 from finchsched.ast.names import Names
 from finchsched.ast.node import Node, walk
 from finchsched.formats.unfurl import plus
-from finchsched.passes.lower.kernel_terms import advance, both, clamp, equal, less, when
+from finchsched.passes.lower.kernel_terms import advance, binary, both, cast, clamp, either, equal, less, when
 from finchsched.passes.lower.structural import EMPTY, is_empty
 from finchsched.rewrite import PostWalk, rewrite
 
@@ -51,9 +52,13 @@ class Region:
 
 
 class Surroundings(Protocol):
-    """What lowering a region needs from the lowering of the nest around it."""
+    """What lowering a region needs from the lowering of the nest around it.
+
+    compact: short code matters more than fast code.
+    """
 
     names: Names
+    compact: bool
 
     def at_point(self, region: Region, coordinate: Var, leaves: Leaves) -> list[KernelStmt]:
         """The body at one coordinate."""
@@ -176,8 +181,11 @@ def _fill_hole(looplet: N, hole: Var, value: KernelExpr) -> N:
 class _Merge:
     """Co-iteration of steppers: the next coordinate is the smallest one, and those that stand on it advance.
 
-    One stepper is a plain loop over positions; two are a three-way branch; more are a decision tree.  Gaps between
-    stored coordinates get code only if the body does something there.
+    One stepper is a plain loop over positions; two are a three-way branch; more are a decision tree.  That writes the
+    body once for each set of steppers that may stand on a coordinate, and so do the loops inside it: code grows
+    exponentially with the levels.  Compact code has one loop and one body, in which it is not known yet who stands
+    there; an absent one is an empty fiber to the loops inside, and a branch where they end.  Gaps between stored
+    coordinates get code only if the body does something there.
     """
 
     around: Surroundings
@@ -203,16 +211,26 @@ class _Merge:
         part = replace(self.region, lo=self.cursor, hi=stop, looplets=rest, body=self.gap, whole=False)
         return lower_region(self.around, part)
 
-    def _point(self, present: tuple[Node, ...], coordinate: Var, at: Var | None = None) -> list[KernelStmt]:
+    def _point(
+        self,
+        present: tuple[Node, ...],
+        coordinate: Var,
+        at: Var | None = None,
+        here: Mapping[Node, Var] = MappingProxyType({}),
+    ) -> list[KernelStmt]:
         """The gap before a coordinate and the body at it, where only `present` stand on it.
 
-        `at`: the loop variable that takes the place of the only stepper's own.
+        `at`: the loop variable that takes the place of the only stepper's own.  `here`: for those of `present` that
+        may be absent, whether they are there.
         """
         leaves: Leaves = {}
         for key, looplet in self.region.looplets.items():
             if key in present:
                 tail, own = self.steppers[key].chunk.tail, self.steppers[key].var
                 leaves[key] = tail if at is None else _fill_hole(tail, own, at)
+                if key in here:
+                    assert isinstance(tail, Child)
+                    leaves[key] = tail.replace(present=here[key])
             elif key in self.steppers:
                 leaves[key] = Fill()
             else:
@@ -236,6 +254,8 @@ class _Merge:
             return []
         if len(alive) == 1:
             return self._single(alive[0])
+        if self.around.compact:
+            return self._all_at_once(alive)
         coordinates = {
             key: Var(self.around.names.fresh(f"{self.region.index}_{n}"), UINT64) for n, key in enumerate(alive)
         }
@@ -251,30 +271,57 @@ class _Merge:
     def _single(self, key: Node) -> list[KernelStmt]:
         stepper = self.steppers[key]
         coordinate = Var(self.around.names.fresh(self.region.index), UINT64)
+        if stepper.run is not None:
+            body = [Set(coordinate, self._coordinate(key)), *self._enter(key, coordinate)]
+            body += [*self._point((key,), coordinate), *self._leave(key)]
+            return [While(less(stepper.var, stepper.end), Seq(tuple(body)))]
         at = Var(self.around.names.fresh(f"{stepper.var.name}_at"), UINT64)
-        body: list[KernelStmt] = [Set(coordinate, Cast(Load(stepper.stop, at), UINT64))]
+        body = [Set(coordinate, Cast(Load(stepper.stop, at), UINT64))]
         body += self._point((key,), coordinate, at)
         return [For(at, stepper.var, stepper.end, Seq(tuple(body)))]
 
     def _two_way(self, alive: tuple[Node, ...], at: dict[Node, Var]) -> list[KernelStmt]:
         a, b = alive
-        step_a, step_b = advance(self.steppers[a].var), advance(self.steppers[b].var)
-        only_a = [*self._point_if((a,), at[a]), step_a]
-        only_b = [*self._point_if((b,), at[b]), step_b]
-        rest = when(less(at[a], at[b]), only_a, only_b)
-        return when(equal(at[a], at[b]), [*self._point_if(alive, at[a]), step_a, step_b], rest)
+        enter_a, enter_b = self._enter(a, at[a]), self._enter(b, at[b])
+        only_a = [*enter_a, *self._point_if((a,), at[a]), *self._leave(a)]
+        only_b = [*enter_b, *self._point_if((b,), at[b]), *self._leave(b)]
+        at_both = [*enter_a, *enter_b, *self._point_if(alive, at[a]), *self._leave(a), *self._leave(b)]
+        return when(equal(at[a], at[b]), at_both, when(less(at[a], at[b]), only_a, only_b))
 
     def _point_if(self, present: tuple[Node, ...], coordinate: Var) -> list[KernelStmt]:
         return self._point(present, coordinate) if self._has_body(present) else []
+
+    def _enter(self, key: Node, coordinate: KernelExpr) -> list[KernelStmt]:
+        """If steps are runs, find the end of the one at a coordinate, which is empty if the stepper stands further on.
+
+        It looks at one position after another: the loops inside will visit them all.
+        """
+        stepper = self.steppers[key]
+        run = stepper.run
+        if run is None:
+            return []
+        same = equal(cast(Load(stepper.stop, run), UINT64), coordinate)
+        return [Set(run, stepper.var), While(both([less(run, stepper.end), same]), Seq((advance(run),)))]
+
+    def _leave(self, key: Node) -> list[KernelStmt]:
+        """Step on from a step that was entered."""
+        stepper = self.steppers[key]
+        return [advance(stepper.var) if stepper.run is None else Set(stepper.var, stepper.run)]
+
+    def _leave_if(self, here: KernelExpr, key: Node) -> list[KernelStmt]:
+        """Step on if the stepper stands on the coordinate; an empty run leads nowhere."""
+        return self._leave(key) if self.steppers[key].run is not None else when(here, self._leave(key))
 
     def _many_way(self, alive: tuple[Node, ...], at: dict[Node, Var]) -> list[KernelStmt]:
         smallest = Var(self.around.names.fresh(self.region.index), UINT64)
         out: list[KernelStmt] = [Set(smallest, at[alive[0]])]
         for key in alive[1:]:
             out += when(less(at[key], smallest), [Set(smallest, at[key])])
+        for key in alive:
+            out += self._enter(key, smallest)
         out += self._decide(alive, (), alive, at, smallest)
         for key in alive:
-            out += when(equal(at[key], smallest), [advance(self.steppers[key].var)])
+            out += self._leave_if(equal(at[key], smallest), key)
         return out
 
     def _decide(
@@ -292,6 +339,28 @@ class _Merge:
         here = self._decide(rest, (*present, key), alive, at, smallest)
         elsewhere = self._decide(rest, present, alive, at, smallest)
         return when(equal(at[key], smallest), here, elsewhere)
+
+    def _all_at_once(self, alive: tuple[Node, ...]) -> list[KernelStmt]:
+        """Compact code: one loop until all have ended."""
+        fresh, index = self.around.names.fresh, self.region.index
+        at = {key: Var(fresh(f"{index}_{n}"), UINT64) for n, key in enumerate(alive)}
+        here = {key: Var(fresh(f"{index}_{n}_here"), BOOL) for n, key in enumerate(alive)}
+        running = {key: less(self.steppers[key].var, self.steppers[key].end) for key in alive}
+        smallest = Var(fresh(index), UINT64)
+        body: list[KernelStmt] = [Set(smallest, self.region.hi)]
+        for key in alive:
+            body += [Set(at[key], self.region.hi), *when(running[key], [Set(at[key], self._coordinate(key))])]
+            body.append(Set(smallest, binary("min", smallest, at[key])))
+        for key in alive:
+            body += [Set(here[key], equal(at[key], smallest)), *self._enter(key, smallest)]
+        inner = self._point(alive, smallest, here=here)
+        needed: list[KernelExpr] = [
+            here[key] for key in alive if not self._any_body(tuple(k for k in alive if k != key))
+        ]
+        body += when(both(needed), inner) if needed else inner
+        for key in alive:
+            body += self._leave_if(here[key], key)
+        return [While(either(list(running.values())), Seq(tuple(body)))]
 
     def _tails(self, alive: tuple[Node, ...]) -> list[KernelStmt]:
         """What is left when one stepper has ended."""

@@ -1,10 +1,10 @@
 """Short constructors for Kernel IR, as lowering uses them: positions are uint64 and trivial arithmetic is folded."""
 
-from finchsched.algebra.dtypes import BOOL, INT64, UINT64, DType
+from finchsched.algebra.dtypes import BOOL, INT64, UINT64, DType, cast_scalar
 from finchsched.algebra.operators import operator, result_type
 from finchsched.ast.kernel import ONE, Apply, Cast, Const, If, KernelExpr, KernelStmt, Seq, Set, Var, dtype_of
 
-__all__ = ["advance", "binary", "both", "cast", "clamp", "compare", "equal", "index_as_value", "less", "when"]
+__all__ = ["advance", "binary", "both", "cast", "clamp", "compare", "either", "equal", "index_as_value", "less", "when"]
 
 
 def binary(name: str, *args: KernelExpr) -> Apply:
@@ -36,12 +36,20 @@ def both(conditions: list[KernelExpr]) -> KernelExpr:
     return result
 
 
+def either(conditions: list[KernelExpr]) -> KernelExpr:
+    """The disjunction of one or more conditions."""
+    result = conditions[0]
+    for condition in conditions[1:]:
+        result = Apply(operator("or"), (result, condition), BOOL)
+    return result
+
+
 def cast(expr: KernelExpr, dtype: DType) -> KernelExpr:
     """`expr` as `dtype`, without a cast where it has that type already."""
     if dtype_of(expr) == dtype:
         return expr
     if isinstance(expr, Const):
-        return Const(dtype.numpy.type(expr.value).item(), dtype)
+        return Const(cast_scalar(expr.value, dtype), dtype)
     return Cast(expr, dtype)
 
 

@@ -12,6 +12,7 @@ al., "Looplets" (2023).
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from finchsched.algebra.dtypes import INT64, UINT64
 from finchsched.algebra.operators import identity, operator, result_type
@@ -60,7 +61,7 @@ from finchsched.formats.unfurl import HOLE, locate, plus, unfurl, workspace_coun
 from finchsched.passes.lower.bounds import is_linear, room_bound
 from finchsched.passes.lower.coiterate import Leaves, Region, lower_region
 from finchsched.passes.lower.expressions import Coords, Env, Scope, lower_expr
-from finchsched.passes.lower.flat import flat_plan
+from finchsched.passes.lower.flat import flat_plan, list_plan
 from finchsched.passes.lower.kernel_terms import binary, cast, when
 from finchsched.passes.lower.license import licensed
 from finchsched.passes.lower.masks import mask_of, mask_phases
@@ -84,20 +85,36 @@ from finchsched.rewrite import PreWalk, rewrite
 __all__ = ["lower_nest"]
 
 
+LONGEST = 400
+"""Statements of a kernel.  Compiling takes about 5 ms for each; a longer one is written compactly instead."""
+
+
 def lower_nest(nest: Nest, name: str, *, reassociate: str) -> LoweredNest:
     """The kernel of a nest, with what it needs to be called.  Raises LoweringError for a nest that is not
     concordant.
     """
-    return _NestLowering(nest, name, reassociate).lower()
+    try:
+        return _NestLowering(nest, name, reassociate, compact=False).lower()
+    except _TooLongError:
+        return _NestLowering(nest, name, reassociate, compact=True).lower()
+
+
+class _TooLongError(Exception):
+    """A kernel has more statements than it should."""
 
 
 class _NestLowering:
-    """State of lowering one nest: names, parameters met so far, the target."""
+    """State of lowering one nest: names, parameters met so far, the target.
 
-    def __init__(self, nest: Nest, name: str, reassociate: str) -> None:
+    compact: steppers are merged by short code.  points: how many bodies have been written.
+    """
+
+    def __init__(self, nest: Nest, name: str, reassociate: str, *, compact: bool) -> None:
         self.nest = nest
         self.name = name
         self.reassociate = reassociate
+        self.compact = compact
+        self.points = 0
         assign = target_assign(nest)
         assert isinstance(assign.target, Access)
         self.op = assign.op
@@ -123,14 +140,15 @@ class _NestLowering:
         target = self.target
         if isinstance(target, AppendTarget):
             target.fill = lambda: self._expr(self.nest.target.type.fill, {}, {})
-            inner = [r for r in rooms[1:] if r is not None]
-            target.resumable = bool(inner)
-            self.guessed = bool(inner) and (bool(self.workspaces) or not all(is_linear(r) for r in inner))
+            inner = [r for n, r in enumerate(rooms) if n in target.sparse_levels and n and r is not None]
+            target.resumable = bool(inner) and not target.unsorted  # a copy never outgrows its bound
+            self.guessed = target.resumable and (bool(self.workspaces) or not all(is_linear(r) for r in inner))
         if isinstance(target, ScatterTarget):
             stmts = self._scatter(body, target)
         else:
             stmts = [*target.prologue(), *self._settle(body, {}, {}, covering=True), *target.epilogue()]
         seq = Seq(tuple(stmts))
+        self._check_length(sum(isinstance(node, KernelStmt) for node in walk(seq)))
         buffers = self._buffers(seq)
         kernel = Kernel(
             self.name,
@@ -152,6 +170,11 @@ class _NestLowering:
             self.outer,
             self._initial(),
         )
+
+    def _check_length(self, statements: int) -> None:
+        """Raise _TooLongError if code that is to be fast gets too long."""
+        if statements > LONGEST and not self.compact:
+            raise _TooLongError
 
     def _initial(self) -> Node:
         dtype = self.nest.target.type.dtype
@@ -276,9 +299,7 @@ class _NestLowering:
             return self.target.unfurl(cursor.level, cursor.position, self.parameters.extent(index))
         if access in self.written and access.tensor not in self.frozen:
             return Lookup(HOLE, Child(HOLE))
-        return unfurl(
-            access.tensor.name, type_, cursor.level, cursor.position, self.parameters.extent(index), self.names
-        )
+        return unfurl(access.tensor.name, type_, cursor.level, cursor.fiber, self.parameters.extent(index), self.names)
 
     def _check_concordant(self, index: str, access: Access, cursor: Cursor) -> None:
         storage = self._storage(access)
@@ -303,11 +324,13 @@ class _NestLowering:
 
     def at_point(self, region: Region, coordinate: Var, leaves: Leaves, env: Env, coords: Coords) -> list[KernelStmt]:
         """The body at one coordinate."""
+        self.points += 1
+        self._check_length(self.points)
         env = dict(env)
         for key, leaf in leaves.items():
             if isinstance(leaf, Child) and isinstance(key, Access):
                 known = _cursor(key, env)
-                env[key] = Cursor(known.level + 1, leaf.position, known.entered)
+                env[key] = known.descend(leaf)
         body = self.body_given(region.body, leaves)
         if is_empty(body):
             return []
@@ -339,11 +362,13 @@ class _NestLowering:
         before: list[KernelStmt] = []
         self._mirror_model(env)
         for access in dict.fromkeys(accesses(body)):
+            if self._must_decide(access, env, coords):
+                return self._decide(access, body, env, coords)
             while (coordinate := self._next_known(access, env, coords)) is not None:
                 cursor = _cursor(access, env)
                 looplet = self._locate(access, cursor, coordinate)
                 if isinstance(looplet, Run) and isinstance(looplet.body, Child):
-                    env[access] = Cursor(cursor.level + 1, looplet.body.position, cursor.entered)
+                    env[access] = cursor.descend(looplet.body)
                     continue
                 assert isinstance(looplet, Thunk) and isinstance(looplet.body, Switch)
                 return [*before, *looplet.preamble, *self._branch(access, cursor, looplet.body, body, env, coords)]
@@ -354,6 +379,27 @@ class _NestLowering:
         opening, closing = self._enter_target(body, env, coords, covering)
         inner = self._stmt(body, env, coords, covering)
         return [*before, *opening, *inner, *closing]
+
+    def _must_decide(self, access: Access, env: Env, coords: Coords) -> bool:
+        """Whether it must be known now if an access is there that may be absent: only stepping needs not to know."""
+        cursor = env.get(access)
+        if not isinstance(cursor, Cursor) or cursor.present is None:
+            return False
+        levels = access.tensor.type.levels
+        return (
+            cursor.level == len(levels)
+            or levels[cursor.level].can_locate
+            or self._next_known(access, env, coords) is not None
+        )
+
+    def _decide(self, access: Access, body: Stmt, env: Env, coords: Coords) -> list[KernelStmt]:
+        """The body where an access is present, and where it is not."""
+        cursor = _cursor(access, env)
+        assert cursor.present is not None
+        found: Env = {**env, access: replace(cursor, present=None)}
+        then = self._settle(body, found, coords, covering=False)
+        absent = self.body_given(body, {access: Fill()})
+        return when(cursor.present, then, self._settle(absent, env, coords, covering=False))
 
     def _mirror_model(self, env: Env) -> None:
         if isinstance(self.target, SharedTarget) and self.target.model is not None:
@@ -381,15 +427,17 @@ class _NestLowering:
 
     def _locate(self, access: Access, cursor: Cursor, coordinate: KernelExpr) -> Looplet:
         type_ = access.tensor.type
+        if access == self.target.access and isinstance(self.target, AppendTarget) and self.target.unsorted:
+            return Run(Child(self.target.count(cursor.level)))
         storage = self._storage(access)[cursor.level]
         extent: KernelExpr = self.parameters.extent(storage.name) if isinstance(storage, Index) else ONE
-        return locate(access.tensor.name, type_, cursor.level, cursor.position, coordinate, extent, self.names)
+        return locate(access.tensor.name, type_, cursor.level, cursor.fiber, coordinate, extent, self.names)
 
     def _branch(
         self, access: Access, cursor: Cursor, switch: Switch, body: Stmt, env: Env, coords: Coords
     ) -> list[KernelStmt]:
         assert isinstance(switch.then, Run) and isinstance(switch.then.body, Child)
-        found: Env = {**env, access: Cursor(cursor.level + 1, switch.then.body.position, cursor.entered)}
+        found: Env = {**env, access: cursor.descend(switch.then.body)}
         absent = self.body_given(body, {access: Fill()})
         then = self._settle(body, found, coords, False)
         return when(switch.cond, then, self._settle(absent, env, coords, False))
@@ -475,7 +523,7 @@ class _NestLowering:
             return None
         plan = flat_plan(stmt, self.target, self.simplifier)
         if plan is None:
-            return None
+            return self._list(stmt, env)
         access, body, last = plan
         tensor = access.tensor
         stored = self.parameters.stored(tensor.name)
@@ -497,6 +545,28 @@ class _NestLowering:
         inner = self._stmt(body, env, inner_coords, False)
         return [KernelFor(at, ZERO, stored, Seq((*first, *bound, *inner)))]
 
+    def _list(self, stmt: Loop, env: Env) -> list[KernelStmt] | None:
+        """Loops over one list of coordinates, beside which all is dense, run over its entries."""
+        plan = list_plan(stmt, self.target, self.simplifier)
+        if plan is None:
+            return None
+        access, body = plan
+        tensor = access.tensor
+        at = Var(self.names.fresh("p"), UINT64)
+        found: Coords = {}
+        load: list[Set] = []
+        for level, index in enumerate(self._storage(access)):
+            assert isinstance(index, Index)
+            crd = level_buffer(tensor.name, tensor.type, level, "crd", writable=False)
+            var = Var(self.names.fresh(index.name), UINT64)
+            load.append(Set(var, Cast(Load(crd, at), UINT64)))
+            found[index.name] = var
+        env = {**env, access: Cursor(len(access.index), at)}
+        inner = self._settle(body, env, found, covering=False)
+        used = set(walk(Seq(tuple(inner))))
+        first = [each for each in load if each.var in used]
+        return [KernelFor(at, ZERO, self.parameters.stored(tensor.name), Seq((*first, *inner)))]
+
 
 class _LoopScope:
     """The surroundings of one loop's regions: the lowering with its environment at that loop."""
@@ -504,6 +574,7 @@ class _LoopScope:
     def __init__(self, lowering: _NestLowering, env: Env, coords: Coords) -> None:
         self._lowering, self._env, self._coords = lowering, env, coords
         self.names = lowering.names
+        self.compact = lowering.compact
 
     def at_point(self, region: Region, coordinate: Var, leaves: Leaves) -> list[KernelStmt]:
         return self._lowering.at_point(region, coordinate, leaves, self._env, self._coords)

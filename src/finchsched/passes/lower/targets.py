@@ -1,4 +1,4 @@
-"""How a nest writes its target: dense, append, shared and scatter assembly (see `finchsched.ast.loop.ASSEMBLIES`).
+"""How a nest writes its target: dense, append, shared, scatter and sort (see `finchsched.ast.loop.ASSEMBLIES`).
 
 While loops are lowered, a target is entered level by level.  `enter` gives the statements that go before and after
 the body at one coordinate; `assign` gives those for one element.
@@ -32,6 +32,7 @@ from finchsched.ast.looplet import Child, Lookup, Looplet
 from finchsched.ast.names import Names
 from finchsched.formats.buffers import level_buffer, value_buffer
 from finchsched.formats.levels import Dense
+from finchsched.formats.levels.sparse_coo import counted_at
 from finchsched.formats.unfurl import HOLE, plus, times
 from finchsched.passes.lower.kernel_terms import advance, binary, cast, less, when
 from finchsched.passes.lower.signature import GROW
@@ -43,12 +44,24 @@ __all__ = ["AppendTarget", "Cursor", "DenseTarget", "Point", "ScatterTarget", "S
 class Cursor:
     """How far an access has been resolved: the next level to unfurl, and the position of its fiber there.
 
-    `entered`: for a target, up to which level `Target.enter` has been called.
+    `entered`: for a target, up to which level `Target.enter` has been called.  `end`: inside a coordinate list, where
+    the entries end that begin at `position`.  `present`: where that variable is false, nothing is stored.
     """
 
     level: int
     position: KernelExpr
     entered: int = 0
+    end: KernelExpr | None = None
+    present: Var | None = None
+
+    @property
+    def fiber(self) -> Child:
+        """The fiber to unfurl next, as a child of the level above."""
+        return Child(self.position, self.end, self.present)
+
+    def descend(self, child: Child) -> "Cursor":
+        """The cursor of a child, one level further in."""
+        return Cursor(self.level + 1, child.position, self.entered, child.end, child.present)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +204,8 @@ class AppendTarget(Target):
     resumable: room is checked once per fiber, and a kernel that runs out of it returns GROW.  fill: gives the target's
     fill as a kernel expression.  dirty: whether anything was written at the current coordinate.  saved: the counts of
     the sparse levels at the start of the current outermost iteration.  leaf_point: where the innermost level was
-    entered, if it is sparse.
+    entered, if it is sparse.  outer_parts: coordinates of the entered axes of a coordinate list, by level; they are
+    written with each entry.  unsorted: entries of one coordinate list come in any order, and the runtime sorts them.
     """
 
     resumable: bool = False
@@ -199,13 +213,15 @@ class AppendTarget(Target):
     dirty: Var | None = None
     saved: dict[int, Var] = field(default_factory=dict)
     leaf_point: Point | None = field(default=None, repr=False)
+    outer_parts: dict[int, KernelExpr] = field(default_factory=dict, repr=False)
+    unsorted: bool = False
 
     def _sparse(self, level: int) -> bool:
         return level < self.rank and not isinstance(self.tensor.type.levels[level], Dense)
 
     def count(self, level: int) -> Var:
-        """How many coordinates a sparse level holds so far."""
-        return Var(f"{self.tensor.name}_q{level}", UINT64)
+        """How many coordinates a sparse level holds so far; one count for all axes of a coordinate list."""
+        return Var(f"{self.tensor.name}_q{counted_at(self.tensor.type.levels, level)}", UINT64)
 
     def capacity(self, level: int) -> Var:
         """Room of a sparse level's coordinate buffer, a scalar parameter."""
@@ -217,8 +233,9 @@ class AppendTarget(Target):
 
     @property
     def sparse_levels(self) -> list[int]:
-        """Numbers of the sparse levels."""
-        return [n for n in range(self.rank) if self._sparse(n)]
+        """Numbers of the sparse levels that are counted: of a coordinate list the last one."""
+        levels = self.tensor.type.levels
+        return [n for n in range(self.rank) if self._sparse(n) and counted_at(levels, n) == n]
 
     def prologue(self) -> list[KernelStmt]:
         """Continue where the last call ended."""
@@ -253,6 +270,9 @@ class AppendTarget(Target):
         """Statements that open and commit one coordinate."""
         if not self._sparse(level):
             return self._enter_dense(level, child, point)
+        if counted_at(self.tensor.type.levels, level) != level:
+            self.outer_parts[level] = point.coordinate
+            return [], []
         if level + 1 == self.rank:
             return self._enter_leaf(level, point)
         inner = next((n for n in range(level + 1, self.rank) if self._sparse(n)), None)
@@ -266,8 +286,15 @@ class AppendTarget(Target):
         return [Set(start, self.count(inner))], when(less(start, self.count(inner)), commit)
 
     def _commit(self, level: int, point: Point) -> list[KernelStmt]:
-        crd = self.buffer(level, "crd")
-        return [Store(crd, self.count(level), cast(point.coordinate, crd.dtype)), advance(self.count(level))]
+        first = level
+        while first and counted_at(self.tensor.type.levels, first - 1) == level:
+            first -= 1
+        coordinates = {**{n: self.outer_parts[n] for n in range(first, level)}, level: point.coordinate}
+        stores: list[KernelStmt] = []
+        for number, coordinate in coordinates.items():
+            crd = self.buffer(number, "crd")
+            stores.append(Store(crd, self.count(level), cast(coordinate, crd.dtype)))
+        return [*stores, advance(self.count(level))]
 
     def _enter_dense(self, level: int, child: KernelExpr, point: Point) -> Around:
         if self._sparse(level + 1):
@@ -418,6 +445,8 @@ def make_target(access: Access, assembly: str, op: Operator | None, names: Names
             return DenseTarget(access, op, names)
         case "append":
             return AppendTarget(access, op, names)
+        case "sort":
+            return AppendTarget(access, op, names, unsorted=True)
         case "shared":
             return SharedTarget(access, op, names)
         case _:

@@ -16,13 +16,13 @@ from finchsched.ast.validate_kernel import validate_kernel
 from finchsched.ast.validate_loop import validate_loop
 from finchsched.errors import LoweringError
 from finchsched.formats.fiber_tensor import FiberTensor
-from finchsched.formats.levels import Dense, SparseByteMap, SparseList
+from finchsched.formats.levels import Dense, SparseByteMap, SparseCOO, SparseList
 from finchsched.formats.numpy_convert import from_dense, to_dense
 from finchsched.passes.lower.lower_nest import lower_nest
 from golden_file import GoldenPair, load_pairs
 
 PAIRS = load_pairs("lower/lower_nest.txt")
-VOCABULARY = {"Dense": Dense, "SparseList": SparseList, "SparseByteMap": SparseByteMap}
+VOCABULARY = {"Dense": Dense, "SparseList": SparseList, "SparseCOO": SparseCOO, "SparseByteMap": SparseByteMap}
 
 
 def parsed(text: str) -> LoopProgram:
