@@ -39,7 +39,7 @@ from oracle.einsum_oracle import evaluate
 from oracle.masked_array import MaskedArray, compare, same_value
 from strategies import Program
 
-TOLERANCE = {"float32": 1e-5, "float64": 1e-9}
+TOLERANCE = {"float32": 1e-5, "float64": 1e-9, "complex64": 1e-5, "complex128": 1e-9}
 
 Tensors = Mapping[str, FiberTensor]
 Values = Mapping[str, Scalar]

@@ -5,7 +5,7 @@ from itertools import product
 
 from hypothesis import strategies as st
 
-from finchsched.algebra.dtypes import BOOL, FLOAT32, FLOAT64, INT32, INT64, UINT8, UINT32, UINT64, DType
+from finchsched.algebra.dtypes import BOOL, ELEMENT_DTYPES, INT32, INT64, UINT32, UINT64, DType
 from finchsched.algebra.operators import OPERATORS, Operator, result_type
 from finchsched.ast.facts import fields
 from finchsched.ast.format import TensorType
@@ -48,7 +48,7 @@ from finchsched.ast.scalar import VALUE_KINDS, Call, Literal, Size, Value
 from finchsched.errors import DtypeError
 from finchsched.formats.levels import Dense, SparseByteMap, SparseCOO, SparseList
 
-DTYPES = (BOOL, INT32, INT64, UINT8, UINT32, UINT64, FLOAT32, FLOAT64)
+DTYPES = ELEMENT_DTYPES
 INDEX_NAMES = ("i", "j", "k", "row")
 
 
@@ -58,10 +58,10 @@ def _signatures() -> list[tuple[Operator, tuple[DType, ...], DType]]:
     for op, dtype in product(OPERATORS.values(), DTYPES):
         args = (BOOL, dtype, dtype) if op.name == "where" else (dtype,) * op.arity
         try:
-            common, result = result_type(op, *args)
+            wanted, result = result_type(op, *args)
         except DtypeError:
             continue
-        if common == dtype:
+        if wanted == args:
             found.append((op, args, result))
     return found
 
@@ -76,9 +76,11 @@ def literals(dtype: DType) -> st.SearchStrategy[Literal]:
         values = st.booleans()
     elif dtype.is_float:
         values = st.floats(width=8 * dtype.itemsize)
+    elif dtype.is_complex:
+        values = st.complex_numbers(width=8 * dtype.itemsize)
     else:
         bits = 8 * dtype.itemsize
-        low = 0 if dtype.name.startswith("u") else -(2 ** (bits - 1))
+        low = 0 if dtype.is_unsigned else -(2 ** (bits - 1))
         values = st.integers(low, low + 2**bits - 1)
     return values.map(lambda value: Literal(value, dtype))
 

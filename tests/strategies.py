@@ -29,6 +29,11 @@ INF, NAN = float("inf"), float("nan")
 LETTERS = "ijkl"
 POINTS = 160
 """Most index tuples of a program: the oracle visits each."""
+DTYPES = (
+    *("float64", "float64", "int64", "float32", "bool", "complex128"),
+    *("int8", "uint8", "int16", "uint16", "int32", "uint32", "uint64", "complex64"),
+)
+SCALARS = (2, 1, 0, 0.5, -1.5, True, INF, NAN, 1 + 2j, np.int8(-3), np.uint64(2), np.float32(0.5))
 FACTORS = 25
 """Most factors of one product: with more, a float would overflow, and then the order of factors counts."""
 
@@ -145,11 +150,19 @@ def letters_of(levels: Sequence[Level]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Term:
-    """A piece of text.  bool: all that it is made of is bool.  atom: it needs no parentheses."""
+    """A piece of text.  kind: what its type is, one of b, i, f and c.  atom: it needs no parentheses."""
 
     text: str
-    bool: bool
+    kind: str
     atom: bool = True
+
+    @property
+    def bool(self) -> bool:
+        return self.kind == "b"
+
+    @property
+    def complex(self) -> bool:
+        return self.kind == "c"
 
     def __str__(self) -> str:
         return self.text if self.atom else f"({self.text})"
@@ -183,6 +196,8 @@ class _Author:
             other = terms.pop(self.pick(range(len(terms))))
             terms.append(self.wrapped(self.joined(one, other), used))
         term = self.wrapped(terms[0], used) if len(reads) == 1 else terms[0]
+        if term.complex and self.reduction in ("min", "max"):
+            term = _Term(f"{self.pick(('real', 'imag', 'abs'))}({term.text})", "f")
         operator = self.reduction if len(left) < len(used) or self.percent(30) else ""
         subscript = f"[{','.join(left)}]" if left else ""
         output = self.format(len(left)) if self.percent(50) else None
@@ -215,7 +230,7 @@ class _Author:
     # -- operands -------------------------------------------------------------------------------------------------
 
     def operand(self, shape: tuple[int, ...]) -> Operand:
-        dtype = np.dtype(self.pick(("float64", "float64", "int64", "float32", "bool")))
+        dtype = np.dtype(self.pick(DTYPES))
         rng = np.random.default_rng(self.pick(range(1 << 12)))
         mask = np.asarray(rng.random(shape) < self.pick((0.5, 0.3, 0.7, 0.0, 1.0)))
         levels, perm = self.format(len(shape))
@@ -231,7 +246,13 @@ class _Author:
         if dtype.kind == "b":
             return np.asarray(rng.random(shape) < 0.6)
         span = 2 if self.reduction == "*" else 3
-        values = np.asarray(rng.integers(-span, span + 1, shape).astype(dtype))
+        drawn = rng.integers(0 if dtype.kind == "u" else -span, span + 1, shape)
+        if dtype.kind == "c":
+            return np.asarray(drawn + 1j * rng.integers(-1, 2, shape), dtype)
+        values = np.asarray(drawn.astype(dtype))
+        if dtype.kind in "iu" and self.percent(12):
+            info = np.iinfo(dtype)
+            return np.asarray(np.where(rng.random(shape) < 0.3, rng.choice([info.min, info.max], shape), values), dtype)
         if dtype.kind == "f":
             values = np.asarray(values / 2 if self.percent(40) else values, dtype)
             if self.percent(12):
@@ -242,17 +263,19 @@ class _Author:
     def fill(self, dtype: np.dtype[Any]) -> Scalar:
         if dtype.kind == "b":
             return self.percent(10)
-        if dtype.kind == "i":
-            return 0 if self.percent(90) else self.pick((1, 2))
+        if dtype.kind in "iu":
+            return 0 if self.percent(75) else self.pick((1, 2, 3, int(np.iinfo(dtype).max)))
+        if dtype.kind == "c":
+            return self.pick((0j,) * 6 + (1 + 0j, 1j, -1 + 2j, complex(NAN, 0.0)))
         if self.reduction in ("min", "max") and self.percent(60):
             return INF if self.reduction == "min" else -INF
-        return self.pick((0.0,) * 14 + (INF, -INF, 1.0, 1.5, NAN, -0.0))
+        return self.pick((0.0,) * 10 + (INF, -INF, 1.0, -1.0, 1.5, 2.5, NAN, -0.0))
 
     # -- expressions ----------------------------------------------------------------------------------------------
 
     def access(self, name: str, read: tuple[str, ...]) -> _Term:
         text = f"{name}[{','.join(read)}]" if read else name
-        return _Term(text, self.operands[name].values.dtype.kind == "b")
+        return _Term(text, self.operands[name].values.dtype.kind.replace("u", "i"))
 
     def again(self, reads: dict[str, tuple[str, ...]]) -> list[_Term]:
         """Sometimes one more read of an operand, with its indices in another order where the extents allow it."""
@@ -264,15 +287,16 @@ class _Author:
         return [self.access(name, other if same else reads[name])]
 
     def joined(self, one: _Term, other: _Term) -> _Term:
-        both = one.bool and other.bool
-        match self.pick("***++-m^<"):
-            case "m":
-                return _Term(f"min({one.text}, {other.text})", both)
-            case "^":
-                return _Term(f"max({one.text}, {other.text})", both)
+        both = max(one.kind, other.kind, key="bifc".index)
+        match self.pick("***++-m^<&"):
+            case "m" | "^" as choice if both != "c":
+                return _Term(f"{'min' if choice == 'm' else 'max'}({one.text}, {other.text})", both)
             case "<":
-                return _Term(f"{one} {self.pick(('<', '==', '!=', '>='))} {other}", True, atom=False)
-            case "-" if both:
+                signs = ("==", "!=") if both == "c" else ("<", "==", "!=", ">=")
+                return _Term(f"{one} {self.pick(signs)} {other}", "b", atom=False)
+            case "&" | "m" | "^":
+                return _Term(f"logical_{self.pick(('and', 'or', 'xor'))}({one.text}, {other.text})", "b")
+            case "-" if both == "b":
                 return _Term(f"{one} * {other}", both, atom=False)
             case operator:
                 return _Term(f"{one} {operator} {other}", both, atom=False)
@@ -281,24 +305,41 @@ class _Author:
         """Sometimes beside an index, a mask, a constant or a scalar."""
         if not self.percent(30):
             return term
-        kind = self.pick(("mask", "where", "index", "constant", "scalar"))
+        kind = self.pick(("mask", "where", "index", "constant", "scalar", "function"))
         if kind in ("mask", "where", "index") and not used:
             return term
         match kind:
             case "mask":
-                return _Term(f"{term} * ({self.comparison(used)})", term.bool, atom=False)
+                return _Term(f"{term} * ({self.comparison(used)})", term.kind, atom=False)
             case "where":
+                number = "i" if term.bool else term.kind
                 if self.percent(50):
-                    return _Term(f"where({self.comparison(used)}, {term.text}, {self.pick((0, 1))})", bool=False)
-                return _Term(f"where({self.comparison(used)}, {term.text}, {term} * 2)", bool=False)
+                    return _Term(f"where({self.comparison(used)}, {term.text}, {self.pick((0, 1))})", number)
+                return _Term(f"where({self.comparison(used)}, {term.text}, {term} * 2)", number)
             case "index":
-                return _Term(f"{term} {self.pick('*+')} {self.pick(used)}", False, atom=False)
+                number = "f" if term.kind == "i" else term.kind  # beside uint64 it is float64
+                return _Term(f"{term} {self.pick('*+')} {self.pick(used)}", number, atom=False)
             case "constant":
-                return _Term(f"{term} {self.pick('*+-')} {self.pick((2, 1, 0, 0.5))}", False, atom=False)
+                return _Term(
+                    f"{term} {self.pick('*+-')} {self.pick((2, 1, 0, 0.5))}", _wider(term.kind, "f"), atom=False
+                )
+            case "function":
+                return self.function(term)
             case _:
                 name = "st"[len(self.scalars) % 2]
-                self.scalars[name] = value = self.pick((2, 1, 0, 0.5, -1.5, True, INF, NAN))
-                return _Term(f"{term} {self.pick('*+')} {name}", term.bool and value is True, atom=False)
+                self.scalars[name] = value = self.pick(SCALARS)
+                if term.complex and not np.isfinite(value):
+                    self.scalars[name] = value = 2
+                kind = term.kind if value is True else _wider(term.kind, "c" if isinstance(value, complex) else "f")
+                return _Term(f"{term} {self.pick('*+')} {name}", kind, atom=False)
+
+    def function(self, term: _Term) -> _Term:
+        """A function whose results are exact."""
+        real = {"abs": "f", "real": "f", "imag": "f", "isnan": "b", "isfinite": "b", "logical_not": "b"}
+        same = ["conj", "square"] if term.complex else ["floor", "trunc", "square"] if not term.bool else ["floor"]
+        name = self.pick([*real, *same, *(["sign", "negative"] if term.kind in "if" else [])])
+        kind = term.kind if name in same or term.bool else real.get(name, term.kind)
+        return _Term(f"{name}({term.text})", real[name] if real.get(name) == "b" else kind)
 
     def comparison(self, used: list[str]) -> str:
         one, operator = self.pick(used), self.pick(("<", "<=", "==", "!=", ">", ">="))
@@ -309,6 +350,11 @@ class _Author:
                 return f"{one} {operator} {self.pick(used)} {self.pick('+-')} {self.pick((1, 2))}"
             case _:
                 return f"{one} {operator} {self.pick(used)}"
+
+
+def _wider(one: str, other: str) -> str:
+    """The kind of a result of arithmetic."""
+    return max(one, other, key="bifc".index)
 
 
 def random_program(choices: Choices) -> Program:

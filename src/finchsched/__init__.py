@@ -1,63 +1,9 @@
 """finchsched: an autoscheduling compiler for sparse, structured and dense arrays."""
 
-from finchsched import errors
-from finchsched.api import (
-    Lazy,
-    Plan,
-    Tensor,
-    asarray,
-    compute,
-    einsum,
-    empty,
-    empty_like,
-    explain,
-    eye,
-    from_coo,
-    from_csc,
-    from_csr,
-    full,
-    full_like,
-    fuse,
-    lazy,
-    ones,
-    ones_like,
-    plan,
-    random,
-    read,
-    sample_path,
-    zeros,
-    zeros_like,
-)
+from finchsched import api, errors
+from finchsched.api import *  # noqa: F403 - everything that finchsched.api lists is public
 from finchsched.settings import config
 from finchsched.version import __version__
 
-__all__ = [
-    "Lazy",
-    "Plan",
-    "Tensor",
-    "__version__",
-    "asarray",
-    "compute",
-    "config",
-    "einsum",
-    "empty",
-    "empty_like",
-    "errors",
-    "explain",
-    "eye",
-    "from_coo",
-    "from_csc",
-    "from_csr",
-    "full",
-    "full_like",
-    "fuse",
-    "lazy",
-    "ones",
-    "ones_like",
-    "plan",
-    "random",
-    "read",
-    "sample_path",
-    "zeros",
-    "zeros_like",
-]
+__all__ = ["__version__", "config", "errors"]
+__all__ += api.__all__

@@ -15,6 +15,7 @@ __all__ = [
     "FusionError",
     "IRSyntaxError",
     "IndexNameError",
+    "IndexingError",
     "KernelError",
     "LazyValueError",
     "LoweringError",
@@ -34,6 +35,10 @@ class EinsumSyntaxError(FinchschedError, ValueError):
 
 class IndexNameError(FinchschedError, ValueError):
     """An index that is unknown, unbound, or used a wrong number of times."""
+
+
+class IndexingError(FinchschedError, IndexError):
+    """A subscript that the array does not have: out of bounds, too many axes, a mask of another shape."""
 
 
 class ShapeMismatchError(FinchschedError, ValueError):

@@ -339,7 +339,7 @@ SHAPES: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
     "A @ B": (lambda a, b: a @ b, "shapes (3, 4) and (5, 6): the left operand has 4 columns, the right one 5 rows"),
     "A @ vector": (lambda a, b: a @ np.ones(5), "the left operand has 4 columns, the right one 5 rows"),
     "vector @ A": (lambda a, b: np.ones(5) @ a, "the left operand has 5 columns, the right one 3 rows"),
-    "A @ cube": (lambda a, b: a @ np.ones((2, 2, 2)), "takes arrays of 1 or 2 axes; found shapes (3, 4) and (2, 2, 2)"),
+    "A @ cube": (lambda a, b: a @ np.ones((2, 2, 2)), "shapes (3, 4) and (2, 2, 2): the left operand has 4 columns"),
     "sum axis": (lambda a, b: a.sum(axis=2), "axis 2 does not exist: the shape is (3, 4)"),
     "sum axis twice": (lambda a, b: a.sum(axis=(0, -2)), "axes (0, -2) name an axis twice"),
     "transpose": (lambda a, b: a.transpose(0, 0), "axes must be a permutation of 0 .. 1; found (0, 0)"),
@@ -357,7 +357,7 @@ def test_shapes(name: str, wrap: Callable[[Any], Any]) -> None:
 
 def test_values_that_a_tensor_does_not_have() -> None:
     tensor = fs.asarray(A)
-    for use in (bool, float, int, list):
+    for use in (bool, float, int):
         with pytest.raises(FormatError):
             use(tensor)
     with pytest.raises(FormatError, match=r"item\(\) needs one element, this tensor has 12"):
@@ -479,7 +479,7 @@ FILE_TEXTS: dict[str, tuple[str, str]] = {
     "value is missing": (BANNER + "2 2 1\n1 1\n", "1 1"),
     "value too much": (BANNER + "2 2 1\n1 1 1.0 2.0\n", "2.0"),
     "fraction among integers": ("%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 1 1.5\n", "1.5"),
-    "integer too large": (BANNER.replace("real", "integer") + f"1 1 1\n1 1 {2**63}\n", str(2**63)),
+    "integer too large": (BANNER.replace("real", "integer") + f"1 1 1\n1 1 {2**64}\n", str(2**64)),
     "symmetric but not square": (BANNER.replace("general", "symmetric") + "2 3 1\n1 1 1.0\n", "a square matrix"),
     "both triangles": ("%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 2 1.0\n2 1 1.0\n", "mirror image"),
     "skew diagonal": ("%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n1 1 1.0\n", "diagonal"),
@@ -506,14 +506,18 @@ def test_broken_compressed_files(tmp_path: Path) -> None:
             fs.read(path)
     path = tmp_path / "compressed.mtx"
     path.write_bytes(whole)
-    with pytest.raises(FileFormatError, match=r"gzip-compressed data(.|\n)*\.gz"):
+    with pytest.raises(FileFormatError, match=r"gz-compressed data(.|\n)*\.gz"):
         fs.read(path)
 
 
 def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"none\.mtx"):
         fs.read(tmp_path / "none.mtx")
-    with pytest.raises(OSError, match=str(tmp_path)):
+    folder = tmp_path / "folder.mtx"
+    folder.mkdir()
+    with pytest.raises(OSError, match=str(folder)):
+        fs.read(folder)
+    with pytest.raises(FileFormatError, match=r"a name that ends in none of \.mtx, \.tns, \.npz"):
         fs.read(tmp_path)
 
 
@@ -534,5 +538,7 @@ def test_every_refusal_is_one_of_the_library() -> None:
 def test_a_true_file_of_absurdly_many_rows_allocates_no_pointers(tmp_path: Path) -> None:
     path = tmp_path / "tall.mtx"
     path.write_text("%%MatrixMarket matrix coordinate real general\n1000000000000 1 1\n1 1 1\n")
-    with pytest.raises(DensifyError, match=r"tall.mtx: a matrix of 1000000000000 rows needs a pointer for each"):
-        fs.read(path)
+    tall = fs.read(path)
+    assert (tall.format, tall.shape, tall.nnz) == ("dcsr", (10**12, 1), 1)
+    with pytest.raises(DensifyError, match=r"dense levels of a tensor of shape \(1000000000000, 1\)"):
+        fs.read(path, format="csr")

@@ -20,6 +20,7 @@ class Pair(NamedTuple):
 
 @pytest.fixture(autouse=True)
 def python_backend():
+    plan_cache.clear()
     with fs.config(backend="python"):
         yield
 
@@ -67,9 +68,8 @@ def test_several_results_share_one_run(matrix):
         square = A * A
         return A.sum(axis=0), square.sum(axis=0), square
 
-    before = len(plan_cache)
     sums, squares, square = moments(matrix)
-    assert len(plan_cache) == before + 1
+    assert len(plan_cache) == 1
     np.testing.assert_allclose(sums.to_numpy(), matrix.sum(axis=0))
     np.testing.assert_allclose(squares.to_numpy(), (matrix * matrix).sum(axis=0))
     np.testing.assert_allclose(square.to_scipy().toarray(), (matrix * matrix).toarray())
@@ -111,10 +111,9 @@ def test_a_fused_function_inside_another_becomes_a_part_of_it(matrix):
         assert isinstance(y, fs.Lazy)
         return inner(A, y)
 
-    before = len(plan_cache)
     x = np.ones(6)
     got = twice(matrix, x)
-    assert len(plan_cache) == before + 1
+    assert len(plan_cache) == 1
     np.testing.assert_allclose(got.to_numpy(), step(matrix, step(matrix, x)))
 
 

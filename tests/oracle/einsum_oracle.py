@@ -44,9 +44,11 @@ def absorbs_product(s: Any, dtype: np.dtype[Any], reduction: str) -> bool:
 
 
 def absorbs_sum(s: Any, dtype: np.dtype[Any], reduction: str) -> bool:
-    """True among bools; else NaN, and the infinity that the reduction `min=` or `max=` drops."""
+    """True among bools; else NaN, and among reals the infinity that the reduction `min=` or `max=` drops."""
     if dtype.kind == "b":
         return bool(s)
+    if dtype.kind == "c":
+        return bool(s != s)
     return bool(s != s or (reduction == "min" and s == np.inf) or (reduction == "max" and s == -np.inf))
 
 
@@ -75,6 +77,15 @@ def pick(condition: Any, yes: Any, no: Any) -> Any:
     return np.where(condition, yes, no)[()]
 
 
+DTYPES = ("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 complex128").split()
+
+
+def cast(dtype: np.dtype[Any], value: Any) -> Any:
+    """`astype` of a scalar; a complex number silently loses its imaginary part."""
+    array = np.asarray(value)
+    return (array.real if array.dtype.kind == "c" and dtype.kind not in "cb" else array).astype(dtype)[()]
+
+
 @dataclass(frozen=True, slots=True)
 class Operator:
     """`absorbs(s, dtype, reduction)`: does s absorb where the result has `dtype` under that reduction?
@@ -88,10 +99,28 @@ class Operator:
 
     def __call__(self, values: Sequence[Any]) -> Any:
         """The operator on scalars; Python scalars alone give a Python scalar, which stays weak in promotion."""
-        result = reduce(self.function, values) if self.arity is None else self.function(*values)
-        if all(isinstance(value, (bool, int, float)) and not isinstance(value, np.generic) for value in values):
+        result = reduce(self.once, values) if self.arity is None else self.once(*values)
+        if all(
+            isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic) for value in values
+        ):
             return result.item() if isinstance(result, np.generic) else result
         return result
+
+    def once(self, *values: Any) -> Any:
+        """One application; where NumPy would calculate in float16, in float32."""
+        result = self.function(*values)
+        if np.asarray(result).dtype == np.float16 or (self.function in HALVES and narrow(values)):
+            result = self.function(*(np.float32(value) for value in values))
+        return result
+
+
+HALVES = (np.signbit,)
+"""Functions with results of other types, for which NumPy rounds narrow integers to float16."""
+
+
+def narrow(values: Sequence[Any]) -> bool:
+    """Whether all values have types of one byte."""
+    return all(np.asarray(value).dtype.itemsize == 1 for value in values)
 
 
 ADD = Operator(np.add, 2, absorbs_sum)
@@ -130,16 +159,18 @@ COMPARISONS: dict[type[ast.cmpop], Operator] = {
 }
 ONE_ARGUMENT = (
     "absolute sqrt cbrt square reciprocal negative exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos "
-    "arctan sinh cosh tanh arcsinh arccosh arctanh floor ceil trunc rint sign signbit isnan isinf isfinite invert"
+    "arctan sinh cosh tanh arcsinh arccosh arctanh floor ceil trunc sign signbit isnan isinf isfinite invert positive "
+    "conjugate real imag"
 ).split()
 TWO_ARGUMENTS = (
     "subtract divide true_divide floor_divide remainder mod power arctan2 hypot copysign fmin fmax logical_xor "
-    "bitwise_xor equal not_equal less less_equal greater greater_equal"
+    "bitwise_xor equal not_equal less less_equal greater greater_equal logaddexp nextafter left_shift right_shift"
 ).split()
 CALLS: dict[str, Operator] = {
     **{name: Operator(getattr(np, name), 1) for name in ONE_ARGUMENT},
     **{name: Operator(getattr(np, name), 2) for name in TWO_ARGUMENTS},
     "abs": Operator(np.absolute, 1),
+    "conj": Operator(np.conjugate, 1),
     "min": MINIMUM,
     "max": MAXIMUM,
     "minimum": MINIMUM,
@@ -152,6 +183,7 @@ CALLS: dict[str, Operator] = {
     "bitwise_and": BINARY[ast.BitAnd],
     "bitwise_or": BINARY[ast.BitOr],
     "where": Operator(pick, 3),
+    **{name: Operator(partial(cast, np.dtype(name)), 1) for name in DTYPES},
 }
 
 
@@ -213,13 +245,21 @@ def kept(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return dtype
 
 
+def refuse_complex(dtype: np.dtype[Any]) -> None:
+    """TypeError for complex numbers, which have no order."""
+    if dtype.kind == "c":
+        raise TypeError(f"{dtype} has no order")
+
+
 def greatest(dtype: np.dtype[Any]) -> Any:
     """The identity of min."""
+    refuse_complex(dtype)
     return np.inf if dtype.kind == "f" else True if dtype.kind == "b" else np.iinfo(dtype).max
 
 
 def least(dtype: np.dtype[Any]) -> Any:
     """The identity of max."""
+    refuse_complex(dtype)
     return -np.inf if dtype.kind == "f" else False if dtype.kind == "b" else np.iinfo(dtype).min
 
 
@@ -238,8 +278,9 @@ class Reduction:
     result: Callable[[np.dtype[Any]], np.dtype[Any]] = kept
 
     def fold(self, values: Iterable[Any], dtype: np.dtype[Any]) -> Any:
-        """Every value in order; a float32 sum is accumulated in float64 and rounded once."""
-        wide = np.dtype(np.float64) if dtype == np.float32 and self.function is np.add else dtype
+        """Every value in order; a sum in single precision is accumulated in double precision and rounded once."""
+        double = {"float32": np.dtype(np.float64), "complex64": np.dtype(np.complex128)}
+        wide = double.get(dtype.name, dtype) if self.function is np.add else dtype
         total = wide.type(self.identity(wide))
         for value in values:
             total = wide.type(self.function(total, wide.type(value)))
@@ -388,7 +429,7 @@ def reads(tree: ast.expr, operands: Mapping[str, Operand]) -> Iterator[tuple[str
             yield name, indices, operand.shape
         elif isinstance(tree, ast.Subscript):
             raise ValueError(f"{name} is not a tensor operand")
-        elif name in operands and not isinstance(operand, (bool, int, float, np.generic)):
+        elif name in operands and not isinstance(operand, (bool, int, float, complex, np.generic)):
             raise TypeError(f"operand {name} is neither a MaskedArray nor a scalar")
         return
     children = tree.args if isinstance(tree, ast.Call) else ast.iter_child_nodes(tree)
@@ -434,11 +475,11 @@ def cell_of(node: ast.expr, reduction: str, operands: Mapping[str, Operand], poi
             raise ValueError(f"not in the grammar: {ast.unparse(node)}")
 
 
-def checked_literal(value: object) -> bool | int | float:
-    """A bool, an int that fits int64, or a float; ValueError for any other constant."""
-    if isinstance(value, int) and not isinstance(value, bool) and not -(2**63) <= value < 2**63:
-        raise ValueError(f"literal {value} does not fit int64")
-    if isinstance(value, (bool, int, float)):
+def checked_literal(value: object) -> bool | int | float | complex:
+    """A bool, an int that fits 64 bits, a float or a complex number; ValueError for any other constant."""
+    if isinstance(value, int) and not isinstance(value, bool) and not -(2**63) <= value < 2**64:
+        raise ValueError(f"literal {value} does not fit int64 or uint64")
+    if isinstance(value, (bool, int, float, complex)):
         return value
     raise ValueError(f"not a literal of the grammar: {value!r}")
 

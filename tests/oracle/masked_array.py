@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Scalar: TypeAlias = bool | int | float | np.generic
+Scalar: TypeAlias = bool | int | float | complex | np.generic
 Array: TypeAlias = NDArray[Any]
 
 
@@ -30,12 +30,12 @@ def same_value(left: Any, right: Any) -> bool:
 
 def cast_fill(fill: Scalar, dtype: np.dtype[Any]) -> Any:
     """`fill` as a scalar of `dtype`; ValueError when a bool or integer dtype cannot hold it."""
-    if dtype.kind == "f":
+    if dtype.kind == "c" or (dtype.kind == "f" and not np.iscomplexobj(fill)):
         return dtype.type(fill)
     try:
         with np.errstate(all="ignore"):
             cast = dtype.type(fill)
-    except (OverflowError, ValueError) as error:
+    except (OverflowError, TypeError, ValueError) as error:
         raise ValueError(f"dtype {dtype} cannot hold the fill {fill!r}") from error
     if not same_value(cast, fill):
         raise ValueError(f"dtype {dtype} cannot hold the fill {fill!r}")
@@ -112,15 +112,15 @@ class MaskedArray:
 
 
 def close(got: Any, want: Any, rtol: float, atol: float) -> bool:
-    """`same_value`, or two finite floats with |got - want| <= atol + rtol * |want|."""
+    """`same_value`, or two finite floats or complex numbers with |got - want| <= atol + rtol * |want|."""
     if same_value(got, want):
         return True
-    if np.asarray(got).dtype.kind != "f" and np.asarray(want).dtype.kind != "f":
+    if not {np.asarray(got).dtype.kind, np.asarray(want).dtype.kind} & set("fc"):
         return False
     if not (np.isfinite(got) and np.isfinite(want)):
         return False
     with np.errstate(all="ignore"):
-        return bool(abs(np.float64(got) - np.float64(want)) <= atol + rtol * abs(np.float64(want)))
+        return bool(abs(np.complex128(got) - np.complex128(want)) <= atol + rtol * abs(np.complex128(want)))
 
 
 def compare(result_values: ArrayLike, expected: MaskedArray, *, rtol: float, atol: float) -> None:

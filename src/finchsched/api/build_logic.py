@@ -13,20 +13,31 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from finchsched.algebra.dtypes import BOOL, DType, Scalar, as_dtype, cast_scalar
-from finchsched.algebra.operators import Operator, cast_operator, identity, operator
+import numpy as np
+
+from finchsched.algebra.dtypes import BOOL, DType, Scalar, cast_scalar
+from finchsched.algebra.operators import Operator, cast_operator, cast_target, identity, is_comparison, operator
 from finchsched.api.einsum_program import EinsumProgram, common_type
 from finchsched.api.einsum_terms import EinsumTerms, Index, Operand
-from finchsched.api.graph import GraphNode, topological
+from finchsched.api.graph import GraphNode, NewAxis, topological
 from finchsched.api.graph_axes import (
     aligned,
     letter_extents,
     read_arguments,
     stretched,
-    strip_permutes,
-    through_permutes,
+    strip_views,
+    through_views,
 )
-from finchsched.api.promotion import ElementType, fit_scalar, kind_of, promote, strong
+from finchsched.api.promotion import (
+    ElementType,
+    Weak,
+    comparable,
+    fit_scalar,
+    is_wider,
+    kind_of,
+    promote,
+    strong,
+)
 from finchsched.ast import facts
 from finchsched.ast.format import TensorType
 from finchsched.ast.logic import (
@@ -59,12 +70,15 @@ Origin: TypeAlias = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class ValueBinding:
-    """The Value `name` is scalar number `scalar` cast to `dtype`; if `scalar` is -1, the fill of tensor `tensor`."""
+    """The Value `name` is scalar number `scalar` cast to `dtype`, if one is given.
+
+    If `scalar` is -1, it is the fill of tensor `tensor`.
+    """
 
     name: str
     scalar: int
     tensor: int
-    dtype: DType
+    dtype: DType | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +105,8 @@ def bind(
         if value.scalar < 0:
             values[value.name] = tensors[value.tensor].fill
         else:
-            values[value.name] = fit_scalar(scalars[value.scalar], value.dtype)
+            given = scalars[value.scalar]
+            values[value.name] = given if value.dtype is None else fit_scalar(given, value.dtype)
     return dict(zip(built.slots, tensors, strict=True)), values
 
 
@@ -102,7 +117,7 @@ def build_logic(roots: Sequence[GraphNode]) -> BuiltPlan:
 
 @dataclass(slots=True)
 class _Site:
-    """What is known of one node that is not a leaf and not a permutation.
+    """What is known of one node that is neither a leaf nor a view.
 
     index: the field of each axis.  inner: fields of reduced axes or letters.  uses: how often it is read.  own: whether
     it is a query of its own.  alias: the name of its Subquery or query, once it is made.
@@ -120,7 +135,7 @@ class _Builder:
     def __init__(self, roots: Sequence[GraphNode]) -> None:
         self.roots = roots
         self.order = topological(roots)
-        self.sites = {id(n): _Site() for n in self.order if n.kind not in ("tensor", "scalar", "permute")}
+        self.sites = {id(n): _Site() for n in self.order if n.kind not in ("tensor", "scalar", "view")}
         self.numbers: dict[int, int] = {}
         self.scalars: dict[int, int] = {}
         self.slots: list[Slot] = []
@@ -208,8 +223,8 @@ class _Builder:
                 _, axes, keepdims, _ = node.params
                 pairs = list(enumerate(given[0]))
                 return tuple(("", 1) if a in axes else origin for a, origin in pairs if keepdims or a not in axes)
-            case "permute":
-                return tuple(given[0][axis] for axis in node.params)
+            case "view":
+                return tuple(("", a.extent) if isinstance(a, NewAxis) else given[0][a] for a in node.params)
             case "einsum":
                 letters = self.letters(node)
                 return tuple(letters[name] for name in node.params[0].left)
@@ -242,19 +257,19 @@ class _Builder:
                     self.use(node.args[access.operand])
                     if len(set(access.index)) < len(access.index):
                         self.make_own(node.args[access.operand])
-            elif node.kind != "permute":
+            elif node.kind not in ("view", "scalar"):
                 for arg in node.args:
                     self.use(arg)
             if node.kind in ("reduce", "einsum") and 0 in self.reduced_extents(node):
                 self.sites[id(node)].own = True
 
     def use(self, node: GraphNode) -> None:
-        site = self.sites.get(id(strip_permutes(node)))
+        site = self.sites.get(id(strip_views(node)))
         if site is not None:
             site.uses += 1
 
     def make_own(self, node: GraphNode) -> None:
-        site = self.sites.get(id(strip_permutes(node)))
+        site = self.sites.get(id(strip_views(node)))
         if site is not None:
             site.own = True
 
@@ -288,7 +303,7 @@ class _Builder:
 
     def assign(self, node: GraphNode, index: Index) -> None:
         """The only reader of a node decides its fields."""
-        node, index = through_permutes(node, index)
+        node, index = through_views(node, index)
         site = self.sites.get(id(node))
         if site is not None and site.uses == 1 and not site.own:
             site.index = index
@@ -366,7 +381,17 @@ class _Builder:
 
     def read(self, node: GraphNode, index: Index) -> Operand:
         """A node under the fields that its reader wants; a scalar as it is, until `cast` knows its type."""
-        node, index = through_permutes(node, index)
+        under, inner = through_views(node, index)
+        operand = self.read_stored(under, inner)
+        if under is node:
+            return operand
+        expr = self.value(under, strong(under.type)) if isinstance(operand, GraphNode) else operand
+        held = facts.fields(expr)
+        repeated = tuple(f for f in dict.fromkeys(index) if f is not None and f not in held)
+        return Reorder(expr, held + repeated) if repeated else expr
+
+    def read_stored(self, node: GraphNode, index: Index) -> Operand:
+        """`read` of a node that is no view."""
         if node.kind == "scalar":
             return node
         if node.kind == "tensor":
@@ -412,31 +437,57 @@ class _Builder:
 
     def apply(self, op: Operator, args: Sequence[tuple[Operand, ElementType]]) -> tuple[LogicExpr, ElementType]:
         """`op` on arguments cast to their promoted type."""
-        op, argument, result = promote(op, tuple(kind for _, kind in args))
-        if op.name.startswith("to_"):
-            return self.cast(args[0][0], strong(result)), result
-        wanted = (BOOL, argument, argument) if op.name == "where" else (argument,) * op.arity
+        if is_comparison(op):
+            args = self.comparable(op, args)
+        op, wanted, result = promote(op, tuple(kind for _, kind in args))
+        if cast_target(op) is not None:
+            return self.convert(args[0][0], strong(result)), result
         cast = tuple(self.cast(expr, target) for (expr, _), target in zip(args, wanted, strict=True))
         return MapJoin(op, cast), result
+
+    def comparable(
+        self, op: Operator, args: Sequence[tuple[Operand, ElementType]]
+    ) -> Sequence[tuple[Operand, ElementType]]:
+        """The arguments of a comparison; a Python integer beyond the other's type is compared in a wider one."""
+        wanted = promote(op, tuple(kind for _, kind in args))[1]
+        found: list[tuple[Operand, ElementType]] = []
+        for (expr, kind), dtype in zip(args, wanted, strict=True):
+            known = expr.data if isinstance(expr, GraphNode) else expr.value if isinstance(expr, Literal) else None
+            if isinstance(kind, Weak) and dtype.is_integer and known is not None:
+                value, wide = comparable(known, dtype)
+                if wide.is_float:
+                    found.append((Literal(value, wide), wide))
+                    continue
+                kind = wide
+            found.append((expr, kind))
+        return found
 
     def cast(self, expr: Operand, target: DType) -> LogicExpr:
         """A literal or a scalar in another type is another literal or Value; anything else gets a cast operator."""
         if isinstance(expr, GraphNode):
             found = strong(expr.type)
-            if found == target or not (found.is_float and target.is_integer):
+            if (isinstance(expr.type, Weak) and is_wider(target, found)) or np.can_cast(
+                found.numpy, target.numpy, "safe"
+            ):
                 return self.value(expr, target)
             expr = self.value(expr, found)
-        if facts.dtype(expr) == target:
-            return expr
         if isinstance(expr, Literal):
             return Literal(fit_scalar(expr.value, target), target)
-        return MapJoin(cast_operator(target), (expr,))
+        return expr if facts.dtype(expr) == target else MapJoin(cast_operator(target), (expr,))
+
+    def convert(self, expr: Operand, target: DType) -> LogicExpr:
+        """An explicit cast, in which integers wrap around."""
+        if isinstance(expr, GraphNode):
+            expr = self.value(expr, strong(expr.type))
+        if isinstance(expr, Literal):
+            return Literal(cast_scalar(expr.value, target), target)
+        return self.cast(expr, target)
 
     def reduce(self, node: GraphNode, site: _Site) -> LogicExpr:
-        name, axes, keepdims, target = node.params
+        name, axes, keepdims, _ = node.params
         assert site.index is not None
         index = self.reduce_index(node, site, site.index)
-        expr = self.cast(self.read(node.args[0], index), target)
+        expr = self.cast(self.read(node.args[0], index), strong(node.type))
         over = tuple(f for axis, f in enumerate(index) if axis in axes and f is not None)
         if over:
             expr = self.aggregate(operator(name), expr, over)
@@ -511,8 +562,7 @@ def _fill_of_nothing(expr: LogicExpr) -> Literal | None:
             return init
         case Reorder(arg, _):
             return _fill_of_nothing(arg)
-        case MapJoin(op, (Aggregate(_, init, _, _),)) if op.name.startswith("to_"):
-            target = as_dtype(op.name.removeprefix("to_"))
+        case MapJoin(op, (Aggregate(_, init, _, _),)) if (target := cast_target(op)) is not None:
             return Literal(cast_scalar(init.value, target), target)
         case _:
             return None

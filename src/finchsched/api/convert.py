@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from finchsched.algebra.dtypes import ELEMENT_DTYPES, INT32, INT64, DType, Scalar, as_dtype
+from finchsched.algebra.dtypes import ELEMENT_DTYPES, INT32, INT64, DType, Scalar, as_dtype, cast_scalar
 from finchsched.api.coordinate_input import coordinate_tensor, index_arrays
 from finchsched.errors import DtypeError, FormatError
 from finchsched.formats.checks import rows_sorted_unique
@@ -33,7 +33,7 @@ def to_fiber_tensor(x: object, fill_value: Scalar | None, copy: bool) -> FiberTe
         raise FormatError("masked arrays are not supported\nhint: fill the masked entries with .filled(value)")
     if isinstance(x, list | tuple):
         return dense_tensor(_from_list(x), fill_value, False)
-    if isinstance(x, bool | int | float | np.generic | np.ndarray) or hasattr(x, "__array__"):
+    if isinstance(x, bool | int | float | complex | np.generic | np.ndarray) or hasattr(x, "__array__"):
         made_here = not isinstance(x, np.ndarray)
         return dense_tensor(_array_of(x), fill_value, copy and not made_here)
     raise DtypeError(
@@ -46,22 +46,21 @@ def to_fiber_tensor(x: object, fill_value: Scalar | None, copy: bool) -> FiberTe
 def element_dtype(dtype: np.dtype[Any]) -> DType:
     """The element type for a NumPy dtype.  Raises DtypeError naming one that tensors cannot hold."""
     try:
-        found = as_dtype(dtype.newbyteorder("="))
+        return as_dtype(dtype.newbyteorder("="))
     except DtypeError:
-        found = None
-    if found not in ELEMENT_DTYPES or found is None:
         known = ", ".join(d.name for d in ELEMENT_DTYPES)
-        raise DtypeError(f"element type {dtype} is not supported; supported are {known}\nhint: convert with .astype()")
-    return found
+        raise DtypeError(
+            f"element type {dtype} is not supported; supported are {known}\nhint: convert with .astype()"
+        ) from None
 
 
 def _array_of(x: object) -> _Array:
     try:
         array = np.asarray(x)
     except OverflowError as error:
-        raise DtypeError(f"the number {x!r} does not fit int64") from error
+        raise DtypeError(f"the number {x!r} does not fit int64 or uint64") from error
     if isinstance(x, int) and array.dtype.kind == "O":
-        raise DtypeError(f"the number {x} does not fit int64")
+        raise DtypeError(f"the number {x} does not fit int64 or uint64")
     return array
 
 
@@ -74,11 +73,11 @@ def _from_list(x: list[Any] | tuple[Any, ...]) -> _Array:
             f"found a ragged list ({_ragged(x) or 'its items differ in shape'}), expected rows of equal length"
         ) from error
     except OverflowError as error:
-        raise DtypeError("a number in the list does not fit int64") from error
+        raise DtypeError("a number in the list does not fit int64 or uint64") from error
     if array.dtype.kind in "OUS":
         leaf = _first_leaf(x)
         if leaf is int:
-            raise DtypeError("a number in the list does not fit int64")
+            raise DtypeError("a number in the list does not fit int64 or uint64")
         raise DtypeError(f"found a list of {leaf.__name__} objects, expected bools and numbers")
     array.setflags(write=False)
     return array
@@ -102,7 +101,7 @@ def _items(length: int | None) -> str:
 def _first_leaf(x: Any) -> type:
     """The type of the first item that is no number, if there is one."""
     while isinstance(x, list | tuple) and x:
-        x = next((item for item in x if not isinstance(item, bool | int | float | np.number | np.bool)), x[0])
+        x = next((item for item in x if not isinstance(item, bool | int | float | complex | np.number | np.bool)), x[0])
     return type(x)
 
 
@@ -135,16 +134,11 @@ def _plain(array: _Array, dtype: DType) -> _Array:
 
 def _checked_fill(fill_value: Scalar | None, dtype: DType) -> Scalar:
     if fill_value is None:
-        return False if dtype.is_bool else 0.0 if dtype.is_float else 0
+        return cast_scalar(0, dtype)
     if isinstance(fill_value, np.generic):
         fill_value = fill_value.item()
-    if not isinstance(fill_value, bool | int | float):
+    if not isinstance(fill_value, bool | int | float | complex):
         raise DtypeError(f"fill_value must be a number, found {fill_value!r}")
-    if fill_value not in (0, float("inf"), float("-inf")):
-        raise FormatError(
-            f"fill_value={fill_value!r} is not supported yet; supported are 0, inf and -inf\n"
-            "hint: other fills arise as results, as in A + 1"
-        )
     return cast_fill(fill_value, dtype)
 
 

@@ -2,16 +2,48 @@
 
 Blanks count for nothing.  Without `->` the output has the letters that occur once, sorted, after the axes of
 ellipses.  A letter repeated in one operand reads its diagonal.  An ellipsis stands for the remaining axes, aligned at
-the last one; no extent is stretched, not even under an ellipsis.
+the last one, and broadcast: an operand that has the extent 1 there where another has more is read at its only
+coordinate (`einsum_numpy_node`).  No extent of a letter is stretched.
 """
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from finchsched.algebra.dtypes import DType
 from finchsched.api.einsum_program import Access, EinsumProgram, Operation, Term, mark
+from finchsched.api.graph import GraphNode, einsum_node, view_node
 from finchsched.errors import EinsumSyntaxError, IndexNameError
 
-__all__ = ["parse_numpy"]
+__all__ = ["einsum_numpy_node", "parse_numpy"]
+
+
+def einsum_numpy_node(text: str, args: tuple[GraphNode, ...], dtype: DType | None = None) -> GraphNode:
+    """The einsum `text` of these operands, cast to `dtype` first.
+
+    Raises what `parse_numpy` does, and ShapeMismatchError for a letter of two extents and for axes under an ellipsis
+    that do not broadcast.
+    """
+    program = parse_numpy(text, tuple([len(arg.shape) for arg in args]))
+    if "..." not in text:
+        return einsum_node(program, args, dtype)
+    extents: dict[str, int] = {}
+    for access in program.reads:
+        for name, extent in zip(access.index, args[access.operand].shape, strict=True):
+            if name.startswith(".") and extent != 1:
+                extents.setdefault(name, extent)
+    kept = [
+        [a for a, name in enumerate(access.index) if arg.shape[a] != 1 or name not in extents]
+        for access, arg in zip(program.reads, args, strict=True)
+    ]
+    if all(len(axes) == len(access.index) for axes, access in zip(kept, program.reads, strict=True)):
+        return einsum_node(program, args, dtype)
+    terms = [tuple([access.index[a] for a in axes]) for axes, access in zip(kept, program.reads, strict=True)]
+    narrow = _program(program.text, terms, [access.at for access in program.reads], program.left)
+    return einsum_node(narrow, tuple(map(view_node, args, kept)), dtype)
+
+
+_BROKEN_ELLIPSIS = re.compile(r"\.\s+\.")
 
 
 @lru_cache(maxsize=512)
@@ -21,6 +53,9 @@ def parse_numpy(text: str, ranks: tuple[int | None, ...]) -> EinsumProgram:
     Raises EinsumSyntaxError for text outside the notation, IndexNameError for a wrong number of operands or letters and
     for output letters that are unknown or come twice.
     """
+    broken = _BROKEN_ELLIPSIS.search(text)
+    if broken is not None:
+        raise EinsumSyntaxError(mark(text, broken.start(), "found blanks inside an ellipsis, expected three dots"))
     shown = "".join(text.split())
     inputs, arrow, output = shown.partition("->")
     parts = inputs.split(",")

@@ -22,6 +22,7 @@ __all__ = [
     "common_type",
     "infer_type",
     "mark",
+    "product_of",
 ]
 
 
@@ -85,6 +86,20 @@ class EinsumProgram:
         """Indices of the right-hand side that are not on the left, by first appearance."""
         names = dict.fromkeys(name for access in self.reads for name in access.index)
         return tuple(name for name in names if name not in self.left)
+
+
+@lru_cache(maxsize=512)
+def product_of(output: str, left: tuple[str, ...], factors: tuple[tuple[str, tuple[str, ...]], ...]) -> EinsumProgram:
+    """`output[left] +=` the product of factors, each with a name and indices, in the type of its operands."""
+    reads = tuple(Access(n, index, 0) for n, (_, index) in enumerate(factors))
+    expr: Term = reads[0]
+    for access in reads[1:]:
+        expr = Operation("mul", (expr, access), 0)
+    text = " * ".join(f"{name}[{','.join(index)}]" for name, index in factors)
+    names = tuple(name for name, _ in factors)
+    return EinsumProgram(
+        f"{output}[{','.join(left)}] += {text}", output, left, "add", expr, names, True, (0,) * len(left), reads
+    )
 
 
 def accesses(term: Term) -> list[Access]:
@@ -172,7 +187,7 @@ def common_type(types: tuple[ElementType, ...]) -> DType:
     """What the operands of a NumPy-style einsum are cast to."""
     common = types[0]
     for other in types[1:]:
-        common = promote(operator("mul"), (common, other))[1]
+        common = promote(operator("mul"), (common, other))[1][0]
     return strong(common)
 
 

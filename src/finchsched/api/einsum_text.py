@@ -18,7 +18,7 @@ import ast
 import re
 from functools import lru_cache, reduce
 
-from finchsched.algebra.dtypes import Scalar
+from finchsched.algebra.dtypes import ELEMENT_DTYPES, Scalar
 from finchsched.algebra.operators import OPERATORS, apply, operator
 from finchsched.api.einsum_program import Access, Constant, EinsumProgram, IndexValue, Operation, Term, accesses, mark
 from finchsched.api.promotion import promote, weak_type
@@ -44,13 +44,15 @@ _BINARY = {
 _COMPARE = {ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge"}
 _SUMS = {"min": "minplus_add", "max": "maxplus_add"}
 _ALIASES = {
-    "minimum": "min",
-    "maximum": "max",
-    "absolute": "abs",
-    **{name: f"to_{name}" for name in ("bool", "int64", "float32", "float64")},
+    **{op.numpy: op.name for op in reversed(OPERATORS.values()) if op.numpy},
+    "divide": "truediv",
+    "mod": "mod",
+    **{dtype.name: f"to_{dtype}" for dtype in ELEMENT_DTYPES},
 }
+"""NumPy's names of the operators, and the element types."""
+_NOT_CALLED = ("and", "or", "not", "minplus_add", "maxplus_add", "repeat_mul")
 _CALLS = {
-    **{name: name for name in OPERATORS if not name.startswith(("to_", "and", "or", "not", "minplus", "maxplus"))},
+    **{name: name for name in OPERATORS if name not in _NOT_CALLED and not name.startswith("to_")},
     **_ALIASES,
 }
 _CONSTANTS = {"inf": float("inf"), "nan": float("nan")}
@@ -177,9 +179,9 @@ class _Reader:
                 raise self.refuse(node, f"{type(node).__name__} is not part of the einsum notation")
 
     def constant(self, node: ast.expr, value: object) -> Constant:
-        if isinstance(value, int) and not isinstance(value, bool) and not -(2**63) <= value < 2**63:
-            raise self.refuse(node, f"the literal {value} does not fit int64")
-        if isinstance(value, bool | int | float):
+        if isinstance(value, int) and not isinstance(value, bool) and not -(2**63) <= value < 2**64:
+            raise self.refuse(node, f"the literal {value} does not fit int64 or uint64")
+        if isinstance(value, bool | int | float | complex):
             return Constant(value)
         raise self.refuse(node, f"{value!r} is not a literal of the einsum notation", "literals are bools and numbers")
 
@@ -259,12 +261,11 @@ class _Reader:
 
 
 def _fold(name: str, values: list[Scalar]) -> Scalar:
-    if name == "pow" and not any(isinstance(value, float) for value in values):
-        return _integer_power(int(values[0]), int(values[1]))
-    op, argument, _ = promote(operator(name), tuple(weak_type(value) for value in values))
-    typed = [argument.numpy.type(value) for value in values]
-    if name == "where":
-        typed[0] = bool(values[0])
+    base, exponent = (values[0], values[-1])
+    if name == "pow" and isinstance(base, int) and isinstance(exponent, int):
+        return _integer_power(int(base), int(exponent))
+    op, arguments, _ = promote(operator(name), tuple(weak_type(value) for value in values))
+    typed = [argument.numpy.type(value) for argument, value in zip(arguments, values, strict=True)]
     result: Scalar = apply(op, *typed).item()
     return result
 

@@ -18,6 +18,10 @@ class _Explained(Protocol):
     @property
     def executable(self) -> Any: ...
     @property
+    def is_staged(self) -> bool: ...
+    @property
+    def steps(self) -> Any: ...
+    @property
     def operands(self) -> dict[str, FiberTensor]: ...
     @property
     def names(self) -> dict[str, str]: ...
@@ -30,7 +34,12 @@ class _Explained(Protocol):
 
 
 def explain_plan(plan: _Explained) -> str:
-    """The text.  After a pass, only the lines that it changed are shown; passes that changed nothing are named."""
+    """The text.  After a pass, only the lines that it changed are shown; passes that changed nothing are named.
+
+    Of a program that runs in steps, each step in its turn.
+    """
+    if plan.is_staged:
+        return "\n".join(_steps(plan))
     compiled = plan.executable
     parts = [
         _section("Program", plan.first_logic),
@@ -44,6 +53,14 @@ def explain_plan(plan: _Explained) -> str:
     if memory:
         parts.append(_section("Memory", "\n".join(f"- {sentence}" for sentence in memory)))
     return "\n".join(parts)
+
+
+def _steps(plan: _Explained) -> Iterator[str]:
+    yield _section("Operands", "\n".join(_operands(plan)))
+    for number, (words, part) in enumerate(plan.steps, start=1):
+        yield f"==== Step {number}: {words} ====" + ("" if part else "\n")
+        if part:
+            yield explain_plan(part)
 
 
 def _section(title: str, text: str) -> str:

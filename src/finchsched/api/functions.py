@@ -1,32 +1,26 @@
 """The functions of the public interface: making tensors, computing programs, looking at plans."""
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from finchsched.algebra.dtypes import DType, Scalar
-from finchsched.api.convert import dense_tensor, element_dtype, to_fiber_tensor, with_fill
-from finchsched.api.einsum_numpy import parse_numpy
+from finchsched.algebra.dtypes import Scalar
+from finchsched.api.convert import to_fiber_tensor, with_fill
+from finchsched.api.einsum_numpy import einsum_numpy_node
 from finchsched.api.einsum_program import EinsumProgram, mark
 from finchsched.api.einsum_text import parse_einsum
 from finchsched.api.explain import explain_plan
 from finchsched.api.format_text import parse_format
 from finchsched.api.graph import GraphNode, einsum_node, format_node, substitute, tensor_node
 from finchsched.api.lazy import Lazy, index_widths_narrow, reads_sparse
-from finchsched.api.operators_mixin import ArrayOperators, as_node
+from finchsched.api.operands import any_lazy, to_node
+from finchsched.api.operators_mixin import ArrayOperators, optional_dtype
 from finchsched.api.plan import Plan
 from finchsched.api.planning import run_graph
 from finchsched.api.tensor import Tensor
-from finchsched.errors import DensifyError, DtypeError, EinsumSyntaxError, FormatError, IndexNameError, LazyValueError
-from finchsched.formats.fiber_tensor import FiberTensor, tensor_type
-from finchsched.formats.levels import Dense, SparseList
-from finchsched.io import CoordinateMatrix, coordinates_to_csr, read_matrix_market
-from finchsched.settings import current
+from finchsched.errors import DtypeError, EinsumSyntaxError, FormatError, IndexNameError, LazyValueError
+from finchsched.formats.fiber_tensor import FiberTensor
 
-__all__ = ["asarray", "compute", "computed", "einsum", "explain", "lazy", "plan", "read", "to_dense", "to_scipy"]
+__all__ = ["asarray", "compute", "computed", "einsum", "explain", "lazy", "plan"]
 
 Formats = Mapping[str, str] | str | None
 
@@ -35,11 +29,12 @@ def asarray(x: object, *, fill_value: Scalar | None = None, copy: bool = False) 
     """A tensor over `x`: a tensor, a scipy.sparse array or matrix, a NumPy array, a (nested) list, or a number.
 
     CSR, CSC and contiguous NumPy arrays are not copied unless `copy`; the tensor then sees later changes of their
-    buffers, which finchsched never changes.  Unsorted rows and duplicates are put right in a copy.  `fill_value` (0,
-    inf or -inf; 0 if not given) is the value of entries that are not stored; stored ones keep their value.
+    buffers, which finchsched never changes.  Unsorted rows and duplicates are put right in a copy.  `fill_value` (0
+    if not given) is the value of entries that are not stored; stored ones keep their value.
 
-    Raises DtypeError for an element type other than bool, int64, float32, float64, FormatError for a ragged list or
-    invalid indices, LazyValueError for a lazy array.
+    Raises DtypeError for an element type other than bool, integers of 8 to 64 bits, float32, float64, complex64 and
+    complex128, and for a fill that the type cannot hold, FormatError for a ragged list or invalid indices,
+    LazyValueError for a lazy array.
     """
     if isinstance(x, Tensor):
         data = with_fill(x.data, fill_value)
@@ -51,33 +46,6 @@ def asarray(x: object, *, fill_value: Scalar | None = None, copy: bool = False) 
     if isinstance(x, FiberTensor):
         return Tensor(with_fill(x, fill_value))
     return Tensor(to_fiber_tensor(x, fill_value, copy))
-
-
-def read(path: str | os.PathLike[str]) -> Tensor:
-    """The matrix in a Matrix Market file (`.mtx`, `.mtx.gz`): CSR, or dense if the file is.
-
-    Repeated entries are added up.  Raises FileFormatError for a malformed file, DtypeError for complex numbers,
-    DensifyError for more rows than the limit of the settings.
-    """
-    found = read_matrix_market(path)
-    try:
-        dtype = element_dtype(found.values.dtype)
-    except DtypeError as error:
-        raise DtypeError(f"{os.fspath(path)}: {error}") from None
-    if not isinstance(found, CoordinateMatrix):
-        return Tensor(dense_tensor(found.values, None, False))
-    if found.shape[0] > current().densify:
-        raise DensifyError(
-            f"{os.fspath(path)}: a matrix of {found.shape[0]} rows needs a pointer for each, more than the limit "
-            f"{current().densify}\nhint: raise the limit with finchsched.config(densify=...)"
-        )
-    pos, crd, val = coordinates_to_csr(found.shape, found.row, found.col, found.values)
-    for buffer in (pos, crd, val):
-        buffer.setflags(write=False)
-    fill: Scalar = dtype.numpy.type(0).item()
-    levels = (Dense(), SparseList(DType(pos.dtype.name), DType(crd.dtype.name)))
-    kind = tensor_type(levels, (0, 1), dtype, fill)
-    return Tensor(FiberTensor(kind, found.shape, fill, (None, pos), (None, crd), val))
 
 
 def lazy(x: object) -> Lazy:
@@ -115,10 +83,6 @@ def _computed(array: ArrayOperators, result: FiberTensor | None) -> Tensor:
     return array if isinstance(array, Tensor) else Tensor(array.node.data)
 
 
-def _any_lazy(exprs: tuple[Any, ...]) -> bool:
-    return any(isinstance(expr, Lazy) for expr in exprs)
-
-
 def einsum(text: str, /, *operands: Any, formats: Formats = None, dtype: object = None, **named: Any) -> Any:
     """An einsum: `einsum("C[i,j] += A[i,k] * B[k,j]", A=A, B=B)`, or in NumPy's notation `einsum("ij,jk->ik", A, B)`.
 
@@ -129,7 +93,7 @@ def einsum(text: str, /, *operands: Any, formats: Formats = None, dtype: object 
     """
     values = (*operands, *named.values())
     node = _einsum_graph(text, operands, formats, dtype, named)
-    if _any_lazy(values):
+    if any_lazy(values):
         return Lazy(node)
     return Tensor(run_graph((node,))[0])
 
@@ -151,14 +115,9 @@ def _einsum_graph(
         if named:
             hint = "operands by name need a text like y[i] += A[i,j] * x[j]"
             raise EinsumSyntaxError(mark(text, 0, f"found no assignment, but operands {', '.join(named)}", hint))
-        args = tuple(_operand(f"operand {n}", x) for n, x in enumerate(operands))
-        program = parse_numpy(text, tuple([len(arg.shape) for arg in args]))
-        node = einsum_node(program, args, _wanted(dtype))
+        args = tuple(to_node(x, f"operand {n}") for n, x in enumerate(operands))
+        node = einsum_numpy_node(text, args, optional_dtype(dtype))
     return node if formats is None else _formatted(node, formats)
-
-
-def _wanted(dtype: object) -> DType | None:
-    return None if dtype is None else element_dtype(np.dtype(dtype))  # type: ignore[call-overload]  # dtype-like
 
 
 def _named_einsum(program: EinsumProgram, named: Mapping[str, Any]) -> GraphNode:
@@ -175,19 +134,7 @@ def _named_einsum(program: EinsumProgram, named: Mapping[str, Any]) -> GraphNode
         if name not in program.operands:
             what = "both an index and an operand" if name in indices else "given, but the text does not use it"
             raise IndexNameError(mark(program.text, max(program.text.find(name), 0), f"{name} is {what}"))
-    return einsum_node(program, tuple([_operand(name, named[name]) for name in program.operands]))
-
-
-def _operand(name: str, value: object) -> GraphNode:
-    try:
-        node = as_node(value)
-    except (DtypeError, FormatError) as error:
-        raise type(error)(f"{name}: {error}") from error
-    if node is None:
-        raise DtypeError(
-            f"{name} is a {type(value).__name__}\nhint: pass a tensor, a NumPy array, a scipy.sparse matrix or a number"
-        )
-    return node
+    return einsum_node(program, tuple([to_node(named[name], name) for name in program.operands]))
 
 
 def _formatted(node: GraphNode, formats: Mapping[str, str] | str) -> GraphNode:
@@ -248,13 +195,3 @@ def explain(*args: Any, **named: Any) -> str:
     if len(args) == 1 and isinstance(args[0], Plan) and not named:
         return explain_plan(args[0])
     return explain_plan(plan(*args, **named))
-
-
-def to_scipy(x: object, format: str | None = None, *, copy: bool = False) -> Any:
-    """`asarray(x).to_scipy(format)`: a SciPy sparse array; see Tensor.to_scipy."""
-    return asarray(x).to_scipy(format, copy=copy)
-
-
-def to_dense(x: object, *, copy: bool = False) -> NDArray[Any]:
-    """`asarray(x).to_numpy()`: a NumPy array; see Tensor.to_numpy."""
-    return asarray(x).to_numpy(copy=copy)

@@ -4,20 +4,26 @@ Every constructor checks its arguments, so a graph that exists can be planned.  
 
     tensor    (static type, classes of the extents)     a leaf; `data` is the FiberTensor
     scalar    (weak or firm type, classes)              a leaf; `data` is a Python scalar
+    scalar    (type, classes, axes, less)               the number of its argument's elements along axes, less `less`
     map       operator name                             pointwise, broadcasting as NumPy does
-    reduce    (operator name, axes, keepdims, type)     along axes
-    permute   axes                                      result axis a is argument axis axes[a]
+    reduce    (operator name, axes, keepdims, type)     along axes; type: asked for, or None
+    view      an axis or a NewAxis per result axis      axes in another order, left out (extent 1) or new
     einsum    (EinsumProgram, type to cast to or None)
     format    (levels, perm, drop_fill)                 stored in this way
+    host      HostOperation                             done by NumPy between compiled segments
 """
 
+import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from operator import index
 from typing import Any
 
 from finchsched.algebra.dtypes import DType, Scalar, accumulator_dtype
 from finchsched.algebra.operators import cast_operator, operator
 from finchsched.api.einsum_program import EinsumProgram, check_operands, infer_type
-from finchsched.api.promotion import ElementType, Weak, kinds_of, promote, strong
+from finchsched.api.host import HostOperation
+from finchsched.api.promotion import ElementType, Weak, check_scalars, kinds_of, promote, strong, weak_type
 from finchsched.ast.format import Level
 from finchsched.ast.scalar import Literal, Value
 from finchsched.errors import DtypeError, ShapeMismatchError
@@ -25,17 +31,25 @@ from finchsched.formats.fiber_tensor import FiberTensor, fill_node
 
 __all__ = [
     "GraphNode",
+    "NewAxis",
     "cast_node",
+    "common_shape",
     "einsum_node",
     "format_node",
+    "host_node",
     "huge_axes",
+    "is_permutation",
     "map_node",
+    "normal_axes",
     "permute_node",
     "reduce_node",
     "scalar_node",
+    "size_node",
     "substitute",
     "tensor_node",
     "topological",
+    "view_node",
+    "with_arguments",
 ]
 
 _WIDE = 1 << 31
@@ -93,25 +107,39 @@ def scalar_node(value: Scalar, kind: ElementType) -> GraphNode:
     return GraphNode("scalar", (kind, *kinds_of(value)), (), (), kind, value)
 
 
+def size_node(arg: GraphNode, axes: tuple[int, ...], less: float = 0) -> GraphNode:
+    """How many elements `arg` has along `axes`, less `less`, at least 0.  A scalar, so that plans share a kernel.
+
+    It hangs on `arg`, so that it is right for the operands that a plan is run with later.
+    """
+    count = max(math.prod(arg.shape[axis] for axis in axes) - less, 0)
+    kind = weak_type(count)
+    return GraphNode("scalar", (kind, *kinds_of(count), axes, less), (arg,), (), kind, count)
+
+
 def map_node(name: str, *args: GraphNode) -> GraphNode:
     """The operator called `name` on arguments that broadcast.
 
-    Raises ShapeMismatchError where they do not, DtypeError where NumPy has no such operation.
+    Raises ShapeMismatchError where they do not, DtypeError where NumPy has no such operation, for a Python scalar that
+    does not fit the tensors' type, and for integers to a negative power.
     """
     op = operator(name)
-    result = promote(op, tuple([arg.type for arg in args]))[2]
+    types = tuple([arg.type for arg in args])
+    result = promote(op, types)[2]
+    if any([arg.kind == "scalar" for arg in args]):
+        check_scalars(op, types, tuple([arg.data if arg.kind == "scalar" else None for arg in args]))
     first = args[0].shape
-    shape = first if len(args) == 1 else broadcast(args)
+    shape = first if len(args) == 1 else common_shape([arg.shape for arg in args])
     return GraphNode("map", name, args, shape, result)
 
 
-def broadcast(args: Sequence[GraphNode]) -> tuple[int, ...]:
-    """The common shape, aligned at the last axis; an extent of 1 stretches."""
-    shape = args[0].shape
-    for arg in args[1:]:
-        if arg.shape != shape:
-            shape = _broadcast_two(shape, arg.shape)
-    return shape
+def common_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """The common shape, aligned at the last axis; an extent of 1 stretches.  Raises ShapeMismatchError."""
+    found = shapes[0]
+    for shape in shapes[1:]:
+        if shape != found:
+            found = _broadcast_two(found, shape)
+    return found
 
 
 def _broadcast_two(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
@@ -132,26 +160,30 @@ def cast_node(arg: GraphNode, dtype: DType) -> GraphNode:
     return arg if arg.type == dtype else map_node(cast_operator(dtype).name, arg)
 
 
-def reduce_node(name: str, arg: GraphNode, axes: Sequence[int] | int | None, keepdims: bool) -> GraphNode:
-    """Reduce along `axes` (all if None).  `add` and `mul` widen bool to int64.
+def reduce_node(
+    name: str, arg: GraphNode, axes: Sequence[int] | int | None, keepdims: bool, dtype: DType | None = None
+) -> GraphNode:
+    """Reduce along `axes` (all if None), in `dtype`; without one, `add` and `mul` widen as `np.sum` does.
 
-    Raises ShapeMismatchError for an axis that does not exist or comes twice, and for `min` and `max` over no element.
+    Raises ShapeMismatchError for an axis that does not exist or comes twice, and for `min` and `max` over no element,
+    and DtypeError for a type that the operator does not have (`min` and `max` of complex numbers).
     """
-    which = _normal_axes(axes, arg.shape)
-    dtype = strong(arg.type)
-    if name in ("add", "mul"):
-        dtype = accumulator_dtype(dtype)
-    elif any(arg.shape[axis] == 0 for axis in which):
+    which = normal_axes(axes, arg.shape)
+    found = dtype or strong(arg.type)
+    promote(operator(name), (found, found))
+    if name in ("min", "max") and any(arg.shape[axis] == 0 for axis in which):
         raise ShapeMismatchError(f"{name} of no elements has no value: shape {arg.shape} is reduced along axes {which}")
+    result = dtype or (accumulator_dtype(found) if name in ("add", "mul") else found)
     kept = [1 if axis in which else extent for axis, extent in enumerate(arg.shape) if keepdims or axis not in which]
-    return GraphNode("reduce", (name, which, keepdims, dtype), (arg,), tuple(kept), dtype)
+    return GraphNode("reduce", (name, which, keepdims, dtype), (arg,), tuple(kept), result)
 
 
-def _normal_axes(axes: Sequence[int] | int | None, shape: tuple[int, ...]) -> tuple[int, ...]:
+def normal_axes(axes: Sequence[int] | int | None, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Axes from 0 on, sorted; all of them for None.  Raises ShapeMismatchError for one that is not there or twice."""
     rank = len(shape)
     if axes is None:
         return tuple(range(rank))
-    given = (axes,) if isinstance(axes, int) else tuple(axes)
+    given = tuple(map(index, axes)) if isinstance(axes, Sequence) else (index(axes),)
     for axis in given:
         if not -rank <= axis < rank:
             raise ShapeMismatchError(f"axis {axis} does not exist: the shape is {shape}")
@@ -161,13 +193,46 @@ def _normal_axes(axes: Sequence[int] | int | None, shape: tuple[int, ...]) -> tu
     return tuple(which)
 
 
+@dataclass(frozen=True, slots=True)
+class NewAxis:
+    """An axis of a view along which its argument is repeated."""
+
+    extent: int
+
+
+def view_node(arg: GraphNode, axes: Sequence[int | NewAxis]) -> GraphNode:
+    """The array whose axis a is `arg`'s axis `axes[a]`, or a new one; free, and fused into whatever reads it.
+
+    Raises ShapeMismatchError for an axis that comes twice, and for one that is left out and has not the extent 1.
+    """
+    kept = [axis for axis in axes if not isinstance(axis, NewAxis)]
+    if len(set(kept)) != len(kept) or not all(0 <= axis < len(arg.shape) for axis in kept):
+        raise ShapeMismatchError(f"axes {tuple(kept)} are no choice of the axes of shape {arg.shape}")
+    for axis, extent in enumerate(arg.shape):
+        if axis not in kept and extent != 1:
+            raise ShapeMismatchError(f"axis {axis} of shape {arg.shape} has extent {extent}, only 1 can be left out")
+    if kept == list(range(len(arg.shape))) == list(axes):
+        return arg
+    shape = tuple(axis.extent if isinstance(axis, NewAxis) else arg.shape[axis] for axis in axes)
+    return GraphNode("view", tuple(axes), (arg,), shape, strong(arg.type))
+
+
 def permute_node(arg: GraphNode, axes: Sequence[int]) -> GraphNode:
     """The array whose axis a is `arg`'s axis `axes[a]`; free.  Raises ShapeMismatchError unless all axes come once."""
     rank = len(arg.shape)
     order = tuple(axis + rank if axis < 0 else axis for axis in axes)
     if sorted(order) != list(range(rank)):
         raise ShapeMismatchError(f"axes must be a permutation of 0 .. {rank - 1}; found {tuple(axes)}")
-    return GraphNode("permute", order, (arg,), tuple(arg.shape[axis] for axis in order), arg.type)
+    return view_node(arg, order)
+
+
+def is_permutation(node: GraphNode) -> bool:
+    """Whether a node is its argument with its axes in another order."""
+    return (
+        node.kind == "view"
+        and len(node.params) == len(node.args[0].shape)
+        and not any(isinstance(axis, NewAxis) for axis in node.params)
+    )
 
 
 def einsum_node(program: EinsumProgram, args: tuple[GraphNode, ...], dtype: DType | None = None) -> GraphNode:
@@ -186,6 +251,12 @@ def format_node(arg: GraphNode, levels: tuple[Level, ...], perm: tuple[int, ...]
     if isinstance(arg.type, Weak):
         raise DtypeError("a scalar has no storage format")
     return GraphNode("format", (levels, perm, drop_fill), (arg,), arg.shape, arg.type)
+
+
+def host_node(operation: HostOperation, *args: GraphNode) -> GraphNode:
+    """A host operation.  Raises what its `shape` and `dtype` raise."""
+    shape = operation.shape([arg.shape for arg in args])
+    return GraphNode("host", operation, args, shape, operation.dtype([strong(arg.type) for arg in args]))
 
 
 def topological(roots: Iterable[GraphNode]) -> list[GraphNode]:
@@ -217,20 +288,27 @@ def substitute(roots: Sequence[GraphNode], leaves: dict[int, GraphNode]) -> tupl
             new[id(node)] = leaves.get(id(node.data), node)
             continue
         args = tuple(new[id(arg)] for arg in node.args)
-        same = all(a is b for a, b in zip(args, node.args, strict=True))
-        new[id(node)] = node if same else _with_args(node, args)
+        new[id(node)] = with_arguments(node, args)
     return tuple(new[id(root)] for root in roots)
 
 
-def _with_args(node: GraphNode, args: tuple[GraphNode, ...]) -> GraphNode:
+def with_arguments(node: GraphNode, args: tuple[GraphNode, ...]) -> GraphNode:
+    """The node with other arguments, every check made again; itself if they are the same."""
+    if all(a is b for a, b in zip(args, node.args, strict=True)):
+        return node
     match node.kind:
         case "map":
             return map_node(node.params, *args)
         case "reduce":
-            return reduce_node(node.params[0], args[0], node.params[1], node.params[2])
-        case "permute":
-            return permute_node(args[0], node.params)
+            name, axes, keepdims, dtype = node.params
+            return reduce_node(name, args[0], axes, keepdims, dtype)
+        case "view":
+            return view_node(args[0], node.params)
+        case "scalar":
+            return size_node(args[0], *node.params[-2:])
         case "einsum":
             return einsum_node(node.params[0], args, node.params[1])
+        case "host":
+            return host_node(node.params, *args)
         case _:
             return format_node(args[0], *node.params)

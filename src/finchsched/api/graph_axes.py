@@ -1,28 +1,31 @@
-"""How the axes of a node of the graph correspond to those of its arguments: permutations, broadcasting, letters."""
+"""How the axes of a node of the graph correspond to those of its arguments: views, broadcasting, letters."""
 
 from collections.abc import Sequence
 from typing import TypeVar
 
 from finchsched.api.graph import GraphNode
 
-__all__ = ["aligned", "letter_extents", "read_arguments", "stretched", "strip_permutes", "through_permutes"]
+__all__ = ["aligned", "letter_extents", "read_arguments", "stretched", "strip_views", "through_views"]
 
 T = TypeVar("T")
 
 
-def strip_permutes(node: GraphNode) -> GraphNode:
-    """The node under permutations."""
-    while node.kind == "permute":
+def strip_views(node: GraphNode) -> GraphNode:
+    """The node under views."""
+    while node.kind == "view":
         node = node.args[0]
     return node
 
 
-def through_permutes(node: GraphNode, index: tuple[T, ...]) -> tuple[GraphNode, tuple[T, ...]]:
-    """The node under permutations, and what belongs to its axes where `index` belongs to those of `node`."""
-    while node.kind == "permute":
-        axes: tuple[int, ...] = node.params
-        index = tuple(index[axes.index(axis)] for axis in range(len(axes)))
+def through_views(node: GraphNode, index: tuple[T | None, ...]) -> tuple[GraphNode, tuple[T | None, ...]]:
+    """The node under views, and what belongs to its axes where `index` belongs to those of `node`.
+
+    An axis that a view leaves out has None; what belongs to a new axis is not among the axes of the node.
+    """
+    while node.kind == "view":
+        found = {axis: item for axis, item in zip(node.params, index, strict=True) if isinstance(axis, int)}
         node = node.args[0]
+        index = tuple(found.get(axis) for axis in range(len(node.shape)))
     return node, index
 
 

@@ -112,7 +112,10 @@ def index_widths_narrow(node: GraphNode) -> bool:
         return False
     if math.prod(node.shape) < _NARROW:
         return True
-    leaves = [n for n in topological([node]) if n.kind == "tensor"]
+    below = topological([node])
+    leaves = [n for n in below if n.kind == "tensor"]
+    if any(n.kind == "host" for n in below):  # which may repeat entries
+        return False
     if len(leaves) != 1 or sorted(leaves[0].shape) != sorted(node.shape) or not is_sparse(leaves[0].data.type):
         return False
     return len(leaves[0].data.val) < _NARROW

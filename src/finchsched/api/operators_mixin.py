@@ -1,5 +1,6 @@
 """The operators that eager and lazy arrays share: each makes a node of the graph; an eager array then runs it."""
 
+import importlib
 import math
 import operator as python_operator
 from collections.abc import Sequence
@@ -8,23 +9,24 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from finchsched.algebra.dtypes import as_dtype
+from finchsched.algebra.dtypes import DType
 from finchsched.api.convert import element_dtype, to_fiber_tensor
-from finchsched.api.einsum_numpy import parse_numpy
 from finchsched.api.graph import (
     GraphNode,
     cast_node,
-    einsum_node,
     map_node,
     permute_node,
     reduce_node,
     scalar_node,
     tensor_node,
 )
+from finchsched.api.graph_products import last_two_swapped, matmul_node
+from finchsched.api.graph_reductions import Axis, mean_node, sum_node, truth_node, var_node
 from finchsched.api.promotion import strong, weak_type
-from finchsched.errors import DtypeError, FormatError, ShapeMismatchError
+from finchsched.api.rearrange.methods import Rearranging
+from finchsched.errors import DtypeError
 
-__all__ = ["ArrayOperators", "as_node"]
+__all__ = ["ArrayOperators", "as_node", "optional_dtype"]
 
 
 def as_node(value: object) -> GraphNode | None:
@@ -32,43 +34,29 @@ def as_node(value: object) -> GraphNode | None:
     if isinstance(value, ArrayOperators):
         return value.node
     if isinstance(value, np.generic):
-        return _numpy_scalar(value)
-    if isinstance(value, bool | int | float):
+        return scalar_node(value.item(), element_dtype(value.dtype))
+    if isinstance(value, bool | int | float | complex):
         return scalar_node(value, weak_type(value))
     if isinstance(value, np.ndarray | list) or sp.issparse(value):
         return tensor_node(to_fiber_tensor(value, None, False))
     return None
 
 
-def _numpy_scalar(value: np.generic) -> GraphNode:
-    kind = value.dtype.kind
-    if kind in "iu" and -(2**63) <= int(value) < 2**63:
-        return scalar_node(int(value), as_dtype("int64"))
-    return scalar_node(value.item(), element_dtype(value.dtype))
+def _protocol() -> Any:
+    """`numpy_protocol`, which needs all named functions, and they need this module."""
+    return importlib.import_module("finchsched.api.numpy_protocol")
 
 
-class ArrayOperators:
+class ArrayOperators(Rearranging):
     """An array as a node of a graph.
 
     Operators broadcast as in NumPy and follow its promotion; Python scalars are weak.  Beside a lazy operand the result
     is lazy.  NumPy arrays and SciPy matrices may stand on either side.
     """
 
-    __slots__ = ("_node",)
+    __slots__ = ()
     __array_priority__ = 1000.0
-    __array_ufunc__ = None
     __hash__ = None  # type: ignore[assignment]  # == is elementwise
-
-    _node: GraphNode
-
-    @property
-    def node(self) -> GraphNode:
-        """The node of this array."""
-        return self._node
-
-    def _finish(self, node: GraphNode) -> Any:
-        """The array of a new node: lazy stays lazy, eager computes."""
-        raise NotImplementedError
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -90,6 +78,12 @@ class ArrayOperators:
         """The element type, as NumPy's."""
         return strong(self._node.type).numpy
 
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        return _protocol().array_ufunc(ufunc, method, inputs, options)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
+        return _protocol().array_function(function, args, options)
+
     def _unary(self, name: str) -> Any:
         return self._finish(map_node(name, self._node))
 
@@ -103,11 +97,6 @@ class ArrayOperators:
     def _lead(self, other: object) -> "ArrayOperators":
         """The operand that decides whether the result is lazy."""
         return other if isinstance(other, ArrayOperators) and other.is_lazy else self
-
-    @property
-    def is_lazy(self) -> bool:
-        """Whether operators postpone their work."""
-        return False
 
     def __add__(self, other: object) -> Any:
         return self._binary("add", other)
@@ -146,9 +135,13 @@ class ArrayOperators:
         return self._binary("mod", other, True)
 
     def __pow__(self, other: object) -> Any:
-        """A power; the square of numbers is a product, which integers have too."""
-        if type(other) is int and other == 2 and not strong(self._node.type).is_bool:
-            return self._finish(map_node("mul", self._node, self._node))
+        """A power; a square is a product."""
+        if type(other) is int and other == 2:
+            return (
+                self._unary("square")
+                if self.dtype == np.bool
+                else self._finish(map_node("mul", self._node, self._node))
+            )
         return self._binary("pow", other)
 
     def __rpow__(self, other: object) -> Any:
@@ -172,6 +165,18 @@ class ArrayOperators:
     def __rxor__(self, other: object) -> Any:
         return self._binary("xor", other, True)
 
+    def __lshift__(self, other: object) -> Any:
+        return self._binary("left_shift", other)
+
+    def __rlshift__(self, other: object) -> Any:
+        return self._binary("left_shift", other, True)
+
+    def __rshift__(self, other: object) -> Any:
+        return self._binary("right_shift", other)
+
+    def __rrshift__(self, other: object) -> Any:
+        return self._binary("right_shift", other, True)
+
     def __eq__(self, other: object) -> Any:
         return self._binary("eq", other)
 
@@ -189,6 +194,14 @@ class ArrayOperators:
 
     def __ge__(self, other: object) -> Any:
         return self._binary("ge", other)
+
+    def __divmod__(self, other: object) -> Any:
+        quotient = self._binary("floordiv", other)
+        return quotient if quotient is NotImplemented else (quotient, self._binary("mod", other))
+
+    def __rdivmod__(self, other: object) -> Any:
+        quotient = self._binary("floordiv", other, True)
+        return quotient if quotient is NotImplemented else (quotient, self._binary("mod", other, True))
 
     def __neg__(self) -> Any:
         return self._unary("neg")
@@ -209,44 +222,59 @@ class ArrayOperators:
         return self._product(other, True)
 
     def _product(self, other: object, swapped: bool) -> Any:
-        """The matrix product; bools give or of and.  Raises ShapeMismatchError naming both shapes."""
+        """The matrix product, as `matmul`."""
         node = as_node(other)
         if node is None:
             return NotImplemented
         a, b = (node, self._node) if swapped else (self._node, node)
-        return self._lead(other)._finish(_matmul_node(a, b))
+        return self._lead(other)._finish(matmul_node(a, b))
 
-    def sum(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Any:
-        """The sum along `axis` (all if None); bool counts as int64."""
-        return self._reduce("add", axis, keepdims)
+    def sum(self, axis: Axis = None, dtype: object = None, *, keepdims: bool = False) -> Any:
+        """The sum along `axis` (all if None), of nothing 0; without `dtype`, bools and integers in 64 bits."""
+        return self._finish(sum_node("add", self._node, axis, keepdims, optional_dtype(dtype)))
 
-    def prod(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Any:
-        """The product along `axis` (all if None); bool counts as int64."""
-        return self._reduce("mul", axis, keepdims)
+    def prod(self, axis: Axis = None, dtype: object = None, *, keepdims: bool = False) -> Any:
+        """The product along `axis` (all if None), of nothing 1; without `dtype`, bools and integers in 64 bits."""
+        return self._finish(sum_node("mul", self._node, axis, keepdims, optional_dtype(dtype)))
 
-    def min(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Any:
+    def min(self, axis: Axis = None, *, keepdims: bool = False) -> Any:
         """The least element along `axis` (all if None), unstored ones count; NaN if there is one."""
-        return self._reduce("min", axis, keepdims)
+        return self._finish(reduce_node("min", self._node, axis, keepdims))
 
-    def max(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Any:
+    def max(self, axis: Axis = None, *, keepdims: bool = False) -> Any:
         """The greatest element along `axis` (all if None), unstored ones count; NaN if there is one."""
-        return self._reduce("max", axis, keepdims)
+        return self._finish(reduce_node("max", self._node, axis, keepdims))
 
-    def _reduce(self, name: str, axis: int | Sequence[int] | None, keepdims: bool) -> Any:
-        if axis is not None:
-            axis = (
-                tuple(map(python_operator.index, axis)) if isinstance(axis, Sequence) else python_operator.index(axis)
-            )
-        return self._finish(reduce_node(name, self._node, axis, keepdims))
+    def any(self, axis: Axis = None, *, keepdims: bool = False) -> Any:
+        """Whether some element along `axis` (all if None) is true: not 0."""
+        return self._finish(truth_node("or", self._node, axis, keepdims))
+
+    def all(self, axis: Axis = None, *, keepdims: bool = False) -> Any:
+        """Whether all elements along `axis` (all if None) are true: not 0."""
+        return self._finish(truth_node("and", self._node, axis, keepdims))
+
+    def mean(self, axis: Axis = None, *, keepdims: bool = False) -> Any:
+        """The mean along `axis` (all if None), of nothing NaN; of integers and bools as float64."""
+        return self._finish(mean_node(self._node, axis, keepdims))
+
+    def var(
+        self, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False, correction: float | None = None
+    ) -> Any:
+        """The variance along `axis` (all if None), over their number less `ddof`, also called `correction`."""
+        return self._finish(var_node(self._node, axis, keepdims, ddof if correction is None else correction))
+
+    def std(
+        self, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False, correction: float | None = None
+    ) -> Any:
+        """The standard deviation along `axis` (all if None): the square root of `var`."""
+        var = var_node(self._node, axis, keepdims, ddof if correction is None else correction)
+        return self._finish(map_node("sqrt", var))
 
     def astype(self, dtype: object) -> Any:
         """The elements in another type, stored in the same places.  Raises DtypeError for a type not supported."""
-        try:
-            target = element_dtype(np.dtype(dtype))  # type: ignore[call-overload]  # any dtype-like object is welcome
-        except TypeError as error:
-            if isinstance(error, DtypeError):
-                raise
-            raise DtypeError(f"{dtype!r} is not an element type") from error
+        target = optional_dtype(dtype)
+        if target is None:
+            raise DtypeError("astype needs an element type, found None")
         return self._finish(cast_node(self._node, target))
 
     def transpose(self, *axes: int | Sequence[int]) -> Any:
@@ -268,20 +296,19 @@ class ArrayOperators:
         """The transpose: axes in reverse order.  No data moves."""
         return self._permuted(tuple(reversed(range(self.ndim))))
 
-    def __iter__(self) -> Any:
-        raise FormatError(f"a {type(self).__name__} cannot be iterated over\nhint: use .to_numpy()")
+    @property
+    def mT(self) -> Any:
+        """The array with its last two axes swapped.  No data moves.  Raises ShapeMismatchError for fewer than two."""
+        return self._permuted(last_two_swapped(self.shape))
 
 
-def _matmul_node(a: GraphNode, b: GraphNode) -> GraphNode:
-    ranks = (len(a.shape), len(b.shape))
-    text = {(1, 1): "i,i->", (1, 2): "j,jk->k", (2, 1): "ij,j->i", (2, 2): "ij,jk->ik"}.get(ranks)
-    if text is None:
-        raise ShapeMismatchError(
-            f"@ takes arrays of 1 or 2 axes; found shapes {a.shape} and {b.shape}\nhint: use einsum"
-        )
-    if a.shape[-1] != b.shape[0]:
-        raise ShapeMismatchError(
-            f"@ of shapes {a.shape} and {b.shape}: the left operand has {a.shape[-1]} columns, the right one "
-            f"{b.shape[0]} rows"
-        )
-    return einsum_node(parse_numpy(text, ranks), (a, b))
+def optional_dtype(dtype: object) -> DType | None:
+    """An element type that may be left out."""
+    if dtype is None:
+        return None
+    try:
+        return element_dtype(np.dtype(dtype))  # type: ignore[call-overload]  # any dtype-like object is welcome
+    except TypeError as error:
+        if isinstance(error, DtypeError):
+            raise
+        raise DtypeError(f"{dtype!r} is not an element type") from error

@@ -15,8 +15,11 @@ from typing import Any, Protocol, TypeAlias
 from finchsched.algebra.dtypes import Scalar
 from finchsched.api.build_logic import BuiltPlan, bind, build_logic
 from finchsched.api.graph import GraphNode, huge_axes, topological
+from finchsched.api.order_contractions import order_contractions
+from finchsched.api.staging import StagedProgram, is_staged, stage_program
 from finchsched.ast.logic import Plan as LogicPlan
 from finchsched.ast.node import Node
+from finchsched.errors import LoweringError
 from finchsched.formats.fiber_tensor import FiberTensor
 from finchsched.settings import current
 
@@ -73,7 +76,7 @@ class Entry:
     """A compiled plan, without operands."""
 
     built: BuiltPlan
-    executable: Executable
+    executable: Executable | StagedProgram
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -166,7 +169,20 @@ plan_cache = PlanCache()
 
 
 def lookup(roots: Sequence[GraphNode]) -> tuple[Entry, Program]:
-    """The compiled plan of a graph, from the cache if its key is known."""
+    """The compiled plan of a graph, from the cache if its key is known.
+
+    Where no kernel can be made in the order of contractions that was chosen, the one that was written is taken.
+    """
+    ordered = order_contractions(roots, topological(roots))
+    if all(a is b for a, b in zip(ordered, roots, strict=True)):
+        return _lookup(roots)
+    try:
+        return _lookup(ordered)
+    except LoweringError:
+        return _lookup(roots)
+
+
+def _lookup(roots: Sequence[GraphNode]) -> tuple[Entry, Program]:
     program = linearize(roots)
     entry = plan_cache.get(program.key)
     if entry is None:
@@ -181,7 +197,13 @@ def run_graph(roots: Sequence[GraphNode]) -> list[FiberTensor]:
 
 
 def compile_graph(roots: Sequence[GraphNode]) -> Entry:
-    """Build the Logic IR of a graph and hand it to the compiler, which is loaded when first needed."""
+    """Build the Logic IR of a graph and hand it to the compiler, which is loaded when first needed.
+
+    A program with host nodes is kept as it is, and its segments are planned when it runs: each on the formats that the
+    steps before it gave.
+    """
+    if is_staged(roots):
+        return Entry(*stage_program(roots, run_graph))
     built = build_logic(roots)
     leaves = [node for node in topological(roots) if node.kind == "tensor"]
     wide = any("w" in node.params[1] for node in leaves)

@@ -10,9 +10,10 @@ from finchsched.api.graph import GraphNode, format_node, tensor_node
 from finchsched.api.lazy import index_widths_narrow
 from finchsched.api.operators_mixin import ArrayOperators
 from finchsched.api.planning import run_graph
+from finchsched.api.rearrange.nonzero import nonzero
 from finchsched.api.scipy_output import to_scipy_array
 from finchsched.ast.format import is_sparse
-from finchsched.errors import DensifyError, FormatError
+from finchsched.errors import DensifyError, DtypeError, FormatError, ShapeMismatchError
 from finchsched.formats.coordinates import count_nonfill
 from finchsched.formats.fiber_tensor import FiberTensor
 from finchsched.formats.levels import Dense
@@ -42,6 +43,8 @@ class Tensor(ArrayOperators):
         return found
 
     def _finish(self, node: GraphNode) -> "Tensor":
+        if node.kind == "host":
+            return Tensor(node.params.run(*[arg.data for arg in node.args]))
         return self if node is self._node else Tensor(run_graph((node,))[0])
 
     @property
@@ -125,6 +128,16 @@ class Tensor(ArrayOperators):
             raise FormatError(f"this tensor is dense\nhint: use {hint}")
         return to_scipy_array(self, format, copy=copy)
 
+    def nonzero(self) -> "tuple[Tensor, ...]":
+        """The coordinates of the elements that are not zero, in C order: a dense tensor of int64 for each axis.
+
+        Stored zeros do not count, NaN does.  O(stored · log) if the fill is 0; else every element is looked at, and
+        DensifyError is raised if they are more than the limit of the settings.
+        """
+        if not self.ndim:
+            raise ShapeMismatchError("nonzero of an array without axes\nhint: compare it with 0")
+        return tuple([Tensor(found) for found in nonzero(self.data)])
+
     def item(self) -> Scalar:
         """The element of a tensor of one element, as a Python scalar.  Raises FormatError for another number."""
         if self.size != 1:
@@ -138,10 +151,19 @@ class Tensor(ArrayOperators):
         return bool(self._scalar("the truth value"))
 
     def __float__(self) -> float:
-        return float(self._scalar("float()"))
+        return float(self._real_scalar("float()"))
 
     def __int__(self) -> int:
-        return int(self._scalar("int()"))
+        return int(self._real_scalar("int()"))
+
+    def __complex__(self) -> complex:
+        return complex(self._scalar("complex()"))
+
+    def _real_scalar(self, what: str) -> bool | int | float:
+        found = self._scalar(what)
+        if isinstance(found, complex):
+            raise DtypeError(f"{what} of the complex number {found}\nhint: use complex(), or .item().real")
+        return found
 
     def _scalar(self, what: str) -> Scalar:
         if self.ndim:

@@ -3,10 +3,19 @@
 A fill is a scalar expression (Literal, Value, Call, Size) that is folded as far as the classes of its values allow.
 """
 
-import math
-
-from finchsched.algebra.dtypes import INT64, DType, Scalar, cast_scalar
-from finchsched.algebra.operators import Operator, absorbs, apply, fold, identity, operator, result_type, same_scalar
+from finchsched.algebra.dtypes import INT64, DType, Scalar, cast_scalar, is_finite
+from finchsched.algebra.operators import (
+    Operator,
+    absorbs,
+    apply,
+    cast_operator,
+    cast_target,
+    fold,
+    identity,
+    operator,
+    result_type,
+    same_scalar,
+)
 from finchsched.ast.logic import (
     Aggregate,
     Coordinate,
@@ -132,15 +141,15 @@ def fold_call(op: Operator, args: tuple[Node, ...]) -> Node:
         return fold_call(op, (fold_call(op, args[:-1]), args[-1]))
     if all(isinstance(arg, Literal) for arg in args):
         literals = [arg for arg in args if isinstance(arg, Literal)]
-        out = result_type(op, *(arg.dtype for arg in literals))[1]
-        if op.name == "to_int64" and not math.isfinite(literals[0].value):
+        taken, out = result_type(op, *(arg.dtype for arg in literals))
+        if cast_target(op) is not None and out.is_integer and not is_finite(literals[0].value):
             raise DtypeError(
-                f"int64 cannot hold the fill {literals[0].value!r}\nhint: give the array another fill first"
+                f"{out} cannot hold the fill {literals[0].value!r}\nhint: give the array another fill first"
             )
-        value = apply(op, *(arg.dtype.numpy.type(arg.value) for arg in literals))
+        value = apply(op, *(t.numpy.type(cast_scalar(a.value, t)) for a, t in zip(literals, taken, strict=True)))
         return Literal(out.numpy.type(value).item(), out)
-    if op.name == "where" and args[1] == args[2]:
-        return args[1]
+    if op.name == "where" and (args[1] == args[2] or isinstance(args[0], Literal)):
+        return args[2] if isinstance(args[0], Literal) and not args[0].value else args[1]
     if op.arity == 2:
         decided = _fold_by_class(op, *args)
         if decided is not None:
@@ -156,32 +165,44 @@ def _kind(expr: Node) -> str:
         case Literal(value, _):
             if value != value:
                 return "nan"
-            if value in (float("inf"), -float("inf")):
+            if not is_finite(value):
                 return "inf"
             return "zero" if value == 0 else "finite"
         case Size():
             return "number"
         case Call(op, args):
-            if op.result == "bool":
-                return "number"
-            return _kind(args[0]) if op.name in ("to_int64", "to_float64", "neg", "abs") else ""
+            return _kind_of_call(op, _kind(args[0]), scalar_dtype(args[0]), scalar_dtype(expr))
         case _:
             return ""
+
+
+def _kind_of_call(op: Operator, kind: str, source: DType, out: DType) -> str:
+    """What is known of a call, given what is known of its first argument."""
+    if out.is_bool or (out.is_integer and cast_target(op) is not None):
+        return "number"  # a fraction may have been cut off, or high bits
+    if op.name in ("neg", "abs") and not source.is_complex:
+        return "finite" if kind == "one" else kind
+    if cast_target(op) is not None and out.real.itemsize >= source.real.itemsize and not source.is_complex:
+        return kind
+    return ""
 
 
 def _fold_by_class(op: Operator, a: Node, b: Node) -> Node | None:
     """What the classes of two scalar expressions decide about `op` of them."""
     out = result_type(op, scalar_dtype(a), scalar_dtype(b))[1]
-    if op.name in ("add", "sub", "mul", "truediv", "minplus_add", "maxplus_add") and "nan" in (_kind(a), _kind(b)):
+    arithmetic = ("add", "sub", "mul", "truediv", "minplus_add", "maxplus_add")
+    if op.name in arithmetic and "nan" in (_kind(a), _kind(b)) and out.is_float:
         return Literal(float("nan"), out)
     for known, other in ((a, b), (b, a)):
         if is_identity(op, known) and scalar_dtype(other) == out:
             return other
         if op.name in ("and", "or") and isinstance(known, Literal) and absorbs(op, known.value, known.dtype):
             return known
-        if op.name == "mul" and isinstance(known, Literal) and known.value == 0 and _kind(other):
+        if not isinstance(known, Literal) or (out.is_complex and _kind(other) not in _FINITE):
+            continue
+        if op.name == "mul" and known.value == 0 and _kind(other):
             return Literal(_nan_if(_kind(other) in ("inf", "nan"), out), out)
-        if op.name.endswith("add") and isinstance(known, Literal) and _kind(known) == "inf" and _kind(other) in _FINITE:
+        if op.name.endswith("add") and _kind(known) == "inf" and _kind(other) in _FINITE and out.is_float:
             return known
     if op.name == "sub" and isinstance(b, Literal) and b.value == 0 and scalar_dtype(a) == out:
         return a
@@ -190,6 +211,7 @@ def _fold_by_class(op: Operator, a: Node, b: Node) -> Node | None:
         and isinstance(a, Literal)
         and a.value == 0
         and _kind(b) in ("zero", "one", "finite", "inf")
+        and not (out.is_complex and _kind(b) == "inf")
     ):
         return Literal(_nan_if(_kind(b) == "zero", out), out)
     return None
@@ -200,7 +222,7 @@ _FINITE = ("zero", "one", "finite", "number")
 
 def _nan_if(condition: bool, out: DType) -> Scalar:
     zero: Scalar = out.numpy.type(0).item()
-    return float("nan") if condition and out.is_float else zero
+    return out.python(float("nan")) if condition and out.is_inexact else zero
 
 
 def is_identity(op: Operator, expr: Node) -> bool:
@@ -229,19 +251,18 @@ def fold_repeat(op: Operator, init: Literal, value: Node, extents: tuple[str, ..
     if op.name == "xor" and init.dtype.is_bool:
         odd = Call(operator("to_bool"), (Call(operator("mod"), (count, Literal(2, INT64))),))
         return fold_call(op, (init, fold_call(operator("and"), (value, odd))))
-    times = _cast_fill(count, init.dtype)
     match op.name:
         case "mul":
-            repeated: Node = Call(operator("repeat_mul"), (value, times))
+            repeated: Node = Call(operator("repeat_mul"), (value, count))
         case "xor":
             odd = Call(operator("ne"), (Call(operator("mod"), (count, Literal(2, INT64))), Literal(0, INT64)))
             repeated = Call(operator("where"), (odd, value, Literal(identity(op, init.dtype), init.dtype)))
         case _:
-            repeated = Call(operator("mul"), (value, times))
+            repeated = Call(operator("mul"), (value, _cast_fill(count, init.dtype)))
     return fold_call(op, (init, repeated))
 
 
 def _cast_fill(value: Node, target: DType) -> Node:
     if scalar_dtype(value) == target:
         return value
-    return fold_call(operator(f"to_{target.name}"), (value,))
+    return fold_call(cast_operator(target), (value,))

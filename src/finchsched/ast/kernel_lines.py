@@ -9,8 +9,10 @@ from finchsched.errors import IRSyntaxError
 
 __all__ = ["Line", "Token", "read_lines"]
 
+_PART = r"(?:[0-9]+\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+|inf|nan)"
 _TOKEN = re.compile(
     r"(?P<space>[ ]+)"
+    rf"|(?P<complex>-?{_PART}[+-]{_PART}j)"
     r"|(?P<number>[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)"
     r"|(?P<name>[^\W\d]\w*)"
     r"|`(?P<quoted>(?:\\.|[^\\`])*)`"
@@ -22,7 +24,7 @@ _UNESCAPES = {"n": "\n", "r": "\r"}
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word of a line.  kind: name, word (reserved), number, sign, comment or end.  column: from 1."""
+    """A word of a line.  kind: name, word (reserved), number, complex, sign, comment or end.  column: from 1."""
 
     kind: str
     text: str

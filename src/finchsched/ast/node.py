@@ -97,7 +97,7 @@ def derive(root: Node, name: str, rule: Callable[[Node], Any], *, through: Any =
 
 
 def _field_key(value: Any) -> Any:
-    if isinstance(value, bool | int | float):
+    if isinstance(value, bool | int | float | complex):
         return scalar_key(value)
     return value
 

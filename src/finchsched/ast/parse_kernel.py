@@ -17,7 +17,7 @@ Grammar; `NL`, `INDENT` and `DEDENT` as in Python, comments on lines of their ow
     expr    = primary {infix primary}                                                Python's precedences
     primary = "(" expr ")" | var | constant [":" dtype] | buffer "[" expr "]"
             | dtype "(" expr ")" | op "(" [expr {"," expr}] ")" [":" dtype]          Cast, Apply
-    constant = "True" | "False" | ["-"] (digits | float | "inf" | "nan")
+    constant = "True" | "False" | ["-"] (digits | float | "inf" | "nan") | complex     complex: 1.5-2.0j, no blanks
 
 A name without a type has the one last given to it in the text; `lo`, `hi` and `status` have theirs from the start.
 A name between backquotes may be any text, with \\, \n, \r and \` escaped.

@@ -5,7 +5,7 @@ The grammar is that of `finchsched.ast.parse_kernel`, from `var` to `constant`.
 
 from dataclasses import dataclass
 
-from finchsched.algebra.dtypes import DType, Scalar, as_dtype
+from finchsched.algebra.dtypes import ELEMENT_DTYPES, DType, Scalar
 from finchsched.algebra.operators import OPERATORS, Operator
 from finchsched.ast.kernel import HI, LO, STATUS, Apply, Buffer, Cast, Const, KernelExpr, Load, Var, dtype_of
 from finchsched.ast.kernel_lines import Line, Token
@@ -13,7 +13,7 @@ from finchsched.ast.print_kernel import COMPARISON, PRECEDENCE, constant_dtype, 
 
 __all__ = ["Types", "read_expr"]
 
-_DTYPES = {name: as_dtype(name) for name in "bool int32 int64 uint8 uint32 uint64 float32 float64".split()}
+_DTYPES = {dtype.name: dtype for dtype in ELEMENT_DTYPES}
 _INFIX = {OPERATORS[name].symbol: OPERATORS[name] for name in PRECEDENCE}
 
 
@@ -165,6 +165,8 @@ class _ExprReader:
 
     def _constant(self) -> Scalar:
         line, token = self._line, self._line.peek()
+        if token.kind == "complex":
+            return complex(line.take().text)
         negative = line.accept("-")
         spelled = line.peek()
         if spelled.kind == "number" or spelled.text in ("inf", "nan"):

@@ -111,7 +111,7 @@ class ScalarReader:
     def at_literal(self) -> bool:
         """Whether a literal starts here: a number, a minus, or one of True, False, inf, nan followed by a type."""
         here, after, last = self.cursor.token, self.cursor.ahead(1), self.cursor.ahead(2)
-        if here.kind == "number" or here.text == "-":
+        if here.kind in ("number", "complex") or here.text == "-":
             return True
         return here.text in _WORDS and after.text == ":" and last.kind == "name"
 
@@ -122,6 +122,8 @@ class ScalarReader:
         return Literal(value, self.dtype())
 
     def _number(self, wanted: str = "a number") -> Scalar:
+        if self.cursor.token.kind == "complex":
+            return complex(self.cursor.advance().text)
         negative = self.cursor.accept("-")
         token = self.cursor.token
         if token.kind != "number" and (token.text not in _WORDS or (negative and token.text in ("True", "False"))):

@@ -10,14 +10,15 @@
 
 The first mention of a name carries its type, and so does any later mention that disagrees with the one before; the
 parser reads them in the same order, so that a statement or an expression on its own, and even a program that the
-validator refuses, come back as they were.  A constant without a type is uint64, float64 or bool by its spelling.  An
-operation without a type has the one that `result_type` derives.  The grammar stands in `finchsched.ast.parse_kernel`.
+validator refuses, come back as they were.  A constant without a type is uint64, float64, complex128 or bool by its
+spelling.  An operation without a type has the one that `result_type` derives.  The grammar stands in
+`finchsched.ast.parse_kernel`.
 """
 
 import re
 from typing import TypeAlias, assert_never
 
-from finchsched.algebra.dtypes import BOOL, FLOAT64, UINT64, DType, Scalar
+from finchsched.algebra.dtypes import BOOL, COMPLEX128, FLOAT64, UINT64, DType, Scalar, scalar_text
 from finchsched.algebra.operators import Operator, result_type
 from finchsched.ast.kernel import (
     HI,
@@ -111,6 +112,8 @@ def constant_dtype(value: Scalar) -> DType:
     """The type of a constant printed without one."""
     if isinstance(value, bool):
         return BOOL
+    if isinstance(value, complex):
+        return COMPLEX128
     return FLOAT64 if isinstance(value, float) else UINT64
 
 
@@ -231,7 +234,8 @@ class _Printer:
             case Var():
                 return [self.variable(expr)]
             case Const(value, dtype):
-                return [f"{value}" if constant_dtype(value) == dtype else f"{value}: {dtype}"]
+                text = scalar_text(value)
+                return [text if constant_dtype(value) == dtype else f"{text}: {dtype}"]
             case Load(buffer, index):
                 return [self.buffer(buffer), "[", (index, 0), "]"]
             case Cast(arg, dtype):

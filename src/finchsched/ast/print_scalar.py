@@ -1,18 +1,18 @@
 """Text of scalars and tensor types, the same in Logic IR and Loop IR.
 
-    Literal             2.5: float64    True: bool    -inf: float64
+    Literal             2.5: float64    True: bool    -inf: float64    1.5-2.0j: complex128
     Value               $v0: float64 ~finite
     Size                size(i)
     Call                mul(2.5: float64, $v0: float64 ~finite)
     TensorType          Dense(SparseList[int32,int32](Element(0.0: float64))) perm (1, 0)
 
-A literal's text tells bool, int and float apart.  `Element(fill)` has the type that a literal or value names; any other
-fill is followed by the type: `Element(size(i), int64)`.
+A literal's text tells bool, int, float and complex apart; a complex one has no blanks.  `Element(fill)` has the type
+that a literal or value names; any other fill is followed by the type: `Element(size(i), int64)`.
 """
 
 from collections.abc import Sequence
 
-from finchsched.algebra.dtypes import INT64, DType
+from finchsched.algebra.dtypes import INT64, DType, scalar_text
 from finchsched.ast.format import Level, TensorType
 from finchsched.ast.logic import Field
 from finchsched.ast.loop import Index
@@ -27,7 +27,7 @@ def scalar_pieces(node: Node) -> list[Piece]:
     """One scalar node; calls in the form `op(args)`."""
     match node:
         case Literal(value, dtype):
-            return [f"{value!r}: {dtype}"]
+            return [f"{scalar_text(value)}: {dtype}"]
         case Value(name, dtype, kind):
             return [f"${name}: {dtype} ~{kind}"]
         case Size(index):

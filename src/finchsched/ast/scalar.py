@@ -22,6 +22,7 @@ __all__ = [
     "Literal",
     "Size",
     "Value",
+    "constant_coordinate",
     "coordinate_name",
     "coordinate_value",
     "fold_calls",
@@ -70,6 +71,12 @@ class Size(Node):
 def int_literal(value: int) -> Literal:
     """An int64 literal."""
     return Literal(value, INT64)
+
+
+def constant_coordinate(literal: Literal) -> int:
+    """The coordinate that an int64 literal among the indices of an access stands for."""
+    assert isinstance(literal.value, int)
+    return literal.value
 
 
 _COORDINATE = "index_"

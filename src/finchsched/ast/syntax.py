@@ -72,8 +72,10 @@ AUGMENTED = {f"{symbol}=": infix.op for symbol, infix in INFIX_BY_SYMBOL.items()
 """Python's augmented assignments and the operators they reduce with."""
 
 _SYMBOLS = (*INFIX_BY_SYMBOL, *AUGMENTED, *":= = : , ( ) [ ] $ ~ @".split())
+_PART = r"(?:[0-9]+\.[0-9]*(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+|inf|nan)"
 _TOKEN = re.compile(
-    r"(?P<space>[ \r]+|\#.*)|(?P<name>[A-Za-z_][A-Za-z0-9_]*)|(?P<number>[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)"
+    rf"(?P<space>[ \r]+|\#.*)|(?P<complex>-?{_PART}[+-]{_PART}j)"
+    r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)|(?P<number>[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)"
     rf"|(?P<symbol>{'|'.join(map(re.escape, sorted(set(_SYMBOLS), key=lambda s: (-len(s), s))))})"
 )
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -86,7 +88,7 @@ def is_identifier(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word of the text.  kind: name, number, symbol, newline or end.  line and column count from 1."""
+    """A word of the text.  kind: name, number, complex, symbol, newline or end.  line and column count from 1."""
 
     kind: str
     text: str

@@ -18,9 +18,7 @@ import keyword
 import unicodedata
 from typing import NoReturn, assert_never
 
-import numpy as np
-
-from finchsched.algebra.dtypes import BOOL, UINT64, DType
+from finchsched.algebra.dtypes import BOOL, UINT64, DType, has_in_range, scalar_text
 from finchsched.algebra.operators import result_type
 from finchsched.ast.kernel import (
     HI,
@@ -236,23 +234,16 @@ class _Validator:
             wanted, result = result_type(op, *found)
         except DtypeError as error:
             self._fail(f"in {_excerpt(node)}: {error}")
-        asked = (BOOL, wanted, wanted) if op.name == "where" else (wanted,) * count
-        if found != asked:
-            problem = f"arguments are ({_listed(found)}), must be ({_listed(asked)})"
+        if found != wanted:
+            problem = f"arguments are ({_listed(found)}), must be ({_listed(wanted)})"
             self._fail(f"in {_excerpt(node)}: {problem}", "use a Cast")
         if node.dtype != result:
             self._fail(f"{_excerpt(node)} has type {result}, not {node.dtype}")
 
     def _constant(self, node: Const) -> None:
         value, dtype = node.value, node.dtype
-        if dtype.is_bool:
-            good = isinstance(value, bool)
-        elif dtype.is_float:
-            good = isinstance(value, float)
-        else:
-            info = np.iinfo(dtype.numpy)
-            good = isinstance(value, int) and not isinstance(value, bool) and info.min <= value <= info.max
-        self._check(good, f"{value!r} is not a value of {dtype}")
+        good = type(value) is dtype.python and (not dtype.is_integer or has_in_range(dtype, value))
+        self._check(good, f"{scalar_text(value)} is not a value of {dtype}")
 
 
 def _kind(buffer: Buffer) -> str:

@@ -5,13 +5,11 @@ Each check raises ValidationError; `where` says in which query or nest, in the u
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
-from finchsched.algebra.dtypes import BOOL, INT64, DType
+from finchsched.algebra.dtypes import INT64, DType, has_in_range, scalar_text
 from finchsched.algebra.operators import Operator, result_type
 from finchsched.ast.format import TensorType
 from finchsched.ast.node import Node
-from finchsched.ast.scalar import VALUE_KINDS, Call, Literal, Size, Value
+from finchsched.ast.scalar import VALUE_KINDS, Call, Literal, Size, Value, constant_coordinate
 from finchsched.ast.syntax import is_identifier
 from finchsched.errors import DtypeError, ValidationError
 
@@ -37,10 +35,11 @@ def check_leaf(node: Node, where: str) -> DType:
     """The type of a Literal, Value or Size, which must be well formed."""
     match node:
         case Literal(value, dtype):
-            wanted = bool if dtype.is_bool else float if dtype.is_float else int
-            if type(value) is not wanted:
-                raise ValidationError(f"{where}: the literal {value!r} of type {dtype} holds a {type(value).__name__}")
-            if dtype.is_integer and not np.iinfo(dtype.numpy).min <= value <= np.iinfo(dtype.numpy).max:
+            if type(value) is not dtype.python:
+                raise ValidationError(
+                    f"{where}: the literal {scalar_text(value)} of type {dtype} holds a {type(value).__name__}"
+                )
+            if dtype.is_integer and not has_in_range(dtype, value):
                 raise ValidationError(f"{where}: the literal {value!r} does not fit {dtype}")
             return dtype
         case Value(name, dtype, kind):
@@ -57,7 +56,7 @@ def check_leaf(node: Node, where: str) -> DType:
 
 def check_constant_coordinate(literal: Literal, where: str) -> None:
     """A constant among the indices of an access is an int64, zero or more."""
-    if check_leaf(literal, where) != INT64 or literal.value < 0:
+    if check_leaf(literal, where) != INT64 or constant_coordinate(literal) < 0:
         raise ValidationError(f"{where}: the coordinate {literal.value!r}: {literal.dtype} is not an int64 >= 0")
 
 
@@ -66,14 +65,13 @@ def check_operands(op: Operator, dtypes: Sequence[DType], where: str) -> DType:
     if len(dtypes) != op.arity:
         raise ValidationError(f"{where}: {op.name} takes {op.arity} arguments, found {len(dtypes)}")
     try:
-        common, result = result_type(op, *dtypes)
+        wanted, result = result_type(op, *dtypes)
     except DtypeError as error:
         raise ValidationError(f"{where}: {error}") from error
-    wanted = [BOOL, common, common] if op.name == "where" else [common] * op.arity
-    if list(dtypes) != wanted:
+    if tuple(dtypes) != wanted:
         raise ValidationError(
             f"{where}: {op.name} has arguments of types {_listed(dtypes)}, expected {_listed(wanted)}\n"
-            f"hint: cast with to_{common.name}"
+            f"hint: cast with to_{wanted[-1].name}"
         )
     return result
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import permutations
 
 from finchsched.ast.format import Level, TensorType, storage_order
-from finchsched.ast.loop import Access, storage_names
+from finchsched.ast.loop import Access, Assign, Index, Tensor, storage_names
 from finchsched.autoschedule.structure import NONE_HUGE, Huge, Layout, entries, huge_names, visits
 from finchsched.errors import LoweringError
 from finchsched.formats.levels import Dense, SparseList
@@ -103,13 +103,13 @@ def _evaluate(form: QueryForm, order: tuple[str, ...], assembly: str) -> LoopOrd
     tensors = dict.fromkeys((a.tensor, storage_names(a)) for a in copied)
     cost = sum(2 * entries(tensor.type) for tensor in {a.tensor for a in copied}) + len(tensors)
     iterations = 1
+    whole = Assign(Access(Tensor(form.alias.name, form.alias.type), tuple(map(Index, form.index))), form.op, form.expr)
     for depth, name in enumerate(order):
-        inner = depth >= len(form.loops)
-        expr = form.producers[0].expr if inner else form.expr
-        for producer in form.producers if inner else ():
+        stmt = whole
+        for producer in form.producers if depth >= len(form.loops) else ():
             if name in producer.over:
-                expr = producer.expr
-        iterations *= visits(form, expr, name, layout)
+                stmt = Assign(producer.scalar, producer.op, producer.expr)
+        iterations *= visits(form, stmt, name, layout)
         cost += iterations * (WORKSPACE_ITERATION if assembly == "workspace" and depth == len(order) - 1 else 1)
     return LoopOrder(order, cost, copied, assembly)
 

@@ -13,7 +13,7 @@ from finchsched.ast.loop import Access, Assign, Index, Tensor, storage_names
 from finchsched.ast.node import Node
 from finchsched.ast.scalar import Call, Literal, fold_calls
 from finchsched.passes.loop.query_form import QueryForm
-from finchsched.passes.lower.structural import Simplifier, Structural, carries_tensor, is_empty
+from finchsched.passes.lower.structural import Simplifier, Structural, carries_tensor, is_empty, uses_index
 
 __all__ = [
     "DENSE",
@@ -87,10 +87,24 @@ def skippable(form: QueryForm, name: str, *, anywhere: bool = False) -> bool:
     return is_empty(simplifier_of(form).stmt(Assign(target, form.op, form.expr), known))
 
 
-def visits(form: QueryForm, expr: Node, name: str, layout: Layout) -> int:
-    """How many coordinates a loop over `name` visits for `expr`, given how each access is read."""
-    found = _rate(simplifier_of(form), expr, name, layout)
-    return DENSE if found is None else found
+def visits(form: QueryForm, stmt: Assign, name: str, layout: Layout) -> int:
+    """How many coordinates a loop over `name` visits for an assignment, given how each access is read.
+
+    Between stored coordinates, nothing happens, or the same thing all along a run, which takes one step; if what
+    happens there depends on the coordinate (`r[j] min= A[i, j]` with the fill 0), the loop visits all of them.
+    """
+    simplifier = simplifier_of(form)
+    found = _rate(simplifier, stmt.rhs, name, layout)
+    if found is None:
+        return DENSE
+    between: dict[Node, Node] = {
+        a: Structural(a.tensor.type.fill) for a, levels in layout.items() if _is_compressed(levels, name)
+    }
+    return DENSE if uses_index(simplifier.stmt(stmt, between), name) else found
+
+
+def _is_compressed(levels: tuple[tuple[str, Level], ...], name: str) -> bool:
+    return any(index == name and not level.stores_all for index, level in levels)
 
 
 def _rate(simplifier: Simplifier, expr: Node, name: str, layout: Layout) -> int | None:

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, assert_never
 
 from finchsched.algebra.dtypes import BOOL, INT64, UINT64, DType, cast_scalar
+from finchsched.algebra.operators import Operator, cast_target, is_comparison, result_type
 from finchsched.ast.kernel import (
     HI,
     LO,
+    NEGATIVE_POWER,
     STATUS,
     Apply,
     Buffer,
@@ -46,6 +48,7 @@ from finchsched.backend.spelling import (
     Text,
     spell_and,
     spell_cast,
+    spell_mixed,
     spell_not,
     spell_operator,
     spell_or,
@@ -53,7 +56,7 @@ from finchsched.backend.spelling import (
     uses_twice,
 )
 from finchsched.backend.templates import RUN, fill_lines, search_lines, sort_lines
-from finchsched.errors import LoweringError
+from finchsched.errors import DtypeError, LoweringError
 
 __all__ = ["MAX_DEPTH", "KernelSource", "emit"]
 
@@ -167,21 +170,36 @@ class _Emitter:
 
     def _apply(self, expr: Apply) -> _Step:
         op, args = expr.op, expr.args
-        dtype = dtype_of(args[0])
-        for arg in args[1:]:
-            _expect(dtype_of(arg), dtype, f"argument of {op.name}")
+        found = tuple(dtype_of(arg) for arg in args)
+        wanted, result = _types(op, found)
+        for own, dtype in zip(found, wanted, strict=True):
+            _expect(own, dtype, f"argument of {op.name}")
+        _expect(expr.dtype, result, f"result of {op.name}")
         texts = []
         for arg in args:
             texts.append((yield self._expression(arg)))
-        if op.name.startswith("to_"):
-            return spell_cast(texts[0], dtype, expr.dtype, self._prelude)
-        if op.result == "float" and not dtype.is_float:
-            texts = [spell_cast(t, dtype, expr.dtype, self._prelude) for t in texts]
-            dtype = expr.dtype
-        _expect(expr.dtype, BOOL if op.result == "bool" else dtype, f"result of {op.name}")
-        if uses_twice(op, dtype, tuple(texts)):
+        if cast_target(op) is not None:
+            return spell_cast(texts[0], found[0], result, self._prelude)
+        if is_comparison(op) and found[0] != found[1]:
+            signed = 0 if found[0] == INT64 else 1
+            texts[signed] = self._name(texts[signed])
+            return spell_mixed(op, tuple(texts), signed == 0, self._prelude)
+        if uses_twice(op, found[0], tuple(texts)):
             texts = [self._name(t) for t in texts]
-        return spell_operator(op, dtype, tuple(texts), self._prelude)
+        if op.name == "pow" and found[0].is_integer:
+            texts[1] = self._checked_exponent(texts[1], found[1])
+        return spell_operator(op, found[0], tuple(texts), self._prelude)
+
+    def _checked_exponent(self, exponent: Text, dtype: DType) -> Text:
+        """The exponent of an integer power, before which the kernel returns if it is negative."""
+        known = exponent.constant
+        if dtype.is_unsigned or (isinstance(known, int) and known >= 0):
+            return exponent
+        exponent = self._name(exponent)
+        code, zero = self._prelude.constant(NEGATIVE_POWER, INT64), self._prelude.constant(0, dtype)
+        leave = [f"status[{self._uint(0)}] = {code}", "return"]
+        self._lines += [f"if {exponent.text} < {zero}:", *_indent(leave)]
+        return exponent
 
     def _condition(self, expr: KernelExpr) -> _Step:
         """A truth value that is only tested: `and`, `or` and `not` may be written as words, which stop early."""
@@ -360,6 +378,14 @@ def _drive(step: _Step) -> Text:
             value = None
     assert isinstance(value, Text)
     return value
+
+
+def _types(op: Operator, found: tuple[DType, ...]) -> tuple[tuple[DType, ...], DType]:
+    """`result_type`, with the LoweringError of a kernel that cannot be written."""
+    try:
+        return result_type(op, *found)
+    except DtypeError as error:
+        raise LoweringError(str(error)) from error
 
 
 def _expect(found: DType, expected: DType, what: str) -> None:

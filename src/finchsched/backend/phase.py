@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from finchsched.algebra.dtypes import Scalar
+from finchsched.ast.kernel import NEGATIVE_POWER
 from finchsched.ast.loop import Access, Index, Tensor
 from finchsched.ast.node import Node, walk
 from finchsched.ast.scalar import Literal
@@ -13,7 +14,7 @@ from finchsched.backend.allocate import empty, zeros
 from finchsched.backend.load import LoadedKernel
 from finchsched.backend.output import Array, Output, OutputPlan, Run, output_plan
 from finchsched.backend.scalars import evaluate
-from finchsched.errors import DensifyError
+from finchsched.errors import DensifyError, DtypeError
 from finchsched.formats.fiber_tensor import FiberTensor
 from finchsched.passes.lower.pattern import pattern_source, target_assign, workspaces
 from finchsched.passes.lower.signature import GROW, BufferParam, LoweredNest, ScalarParam
@@ -78,6 +79,11 @@ class Phase:
         start = 0
         while True:
             self.kernel.call(start, rows, status, *[argument(run, output) for argument in self._arguments])
+            if status[0] == NEGATIVE_POWER:
+                raise DtypeError(
+                    "integers to negative powers are no integers; an exponent is negative\n"
+                    "hint: cast the base with .astype('float64')"
+                )
             if status[0] != GROW:
                 break
             start = int(status[1])

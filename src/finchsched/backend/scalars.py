@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from finchsched.algebra.dtypes import Scalar, cast_scalar
-from finchsched.algebra.operators import apply
+from finchsched.algebra.operators import apply, result_type
 from finchsched.ast.facts import scalar_dtype
 from finchsched.ast.node import Node
 from finchsched.ast.scalar import Call, Literal, Size, Value
@@ -26,8 +26,9 @@ def evaluate(expr: Node, values: Mapping[str, Scalar], sizes: Mapping[str, int])
         case Size(index):
             return sizes[index]
         case Call(op, args):
-            typed = [scalar_dtype(a).numpy.type(evaluate(a, values, sizes)) for a in args]
-            out = scalar_dtype(expr)
-            return cast_scalar(np.asarray(apply(op, *typed)).astype(out.numpy)[()].item(), out)
+            wanted, out = result_type(op, *(scalar_dtype(arg) for arg in args))
+            given = [cast_scalar(evaluate(arg, values, sizes), dtype) for arg, dtype in zip(args, wanted, strict=True)]
+            typed = [dtype.numpy.type(value) for value, dtype in zip(given, wanted, strict=True)]
+            return cast_scalar(np.asarray(apply(op, *typed)).item(), out)
         case _:
             raise KernelError(f"{type(expr).__name__} is not a scalar expression")

@@ -1,6 +1,6 @@
 """Operands as words of a command line: `A=file.mtx X=dense:67x16`.
 
-    file.mtx, file.mtx.gz    the matrix in a Matrix Market file
+    file.mtx, .tns, .npz     the tensor in a file that finchsched.read takes (text may be compressed: file.mtx.gz)
     sample:NAME              a matrix that comes with the package, such as sample:west0067.mtx
     dense:SHAPE[:DTYPE]      random elements: dense:67x16, dense:1000, dense:4x5x6:float32
     sparse:SHAPE:DENSITY     a random sparse matrix or vector, this share of its entries stored: sparse:1000x1000:0.01
@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from finchsched.algebra.dtypes import Scalar
 from finchsched.api import Tensor, asarray, read, sample_path
 from finchsched.errors import FinchschedError
+from finchsched.io import has_known_suffix
 
 __all__ = ["Operand", "OperandError", "parse_operand", "parse_operands"]
 
@@ -28,7 +29,7 @@ Operand = Tensor | Scalar
 _DTYPES = ("float64", "float32", "int64", "bool")
 _RESERVED = ("dtype", "formats")
 _SHAPE = re.compile(r"[0-9]{1,18}(x[0-9]{1,18})*", re.ASCII)
-_KINDS = "a path ending in .mtx or .mtx.gz, sample:NAME, dense:SHAPE, sparse:SHAPE:DENSITY or scalar:NUMBER"
+_KINDS = "a path ending in .mtx, .tns or .npz, sample:NAME, dense:SHAPE, sparse:SHAPE:DENSITY or scalar:NUMBER"
 
 
 class OperandError(FinchschedError, ValueError):
@@ -57,7 +58,7 @@ def parse_operand(word: str) -> tuple[str, Operand]:
     if not name.isidentifier() or name in _RESERVED:
         raise OperandError(f"found {name!r} before = in {word!r}, expected a name of an operand")
     kind, colon, rest = spec.partition(":")
-    if spec.endswith((".mtx", ".mtx.gz")) and kind != "sample":
+    if has_known_suffix(spec) and kind != "sample":
         return name, read(spec)
     match kind if colon else "":
         case "sample":

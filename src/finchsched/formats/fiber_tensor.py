@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from finchsched.algebra.dtypes import INT32, INT64, DType, Scalar, cast_scalar
+from finchsched.algebra.dtypes import INT32, INT64, DType, Scalar, cast_scalar, is_finite
 from finchsched.algebra.operators import same_scalar
 from finchsched.ast.format import Level, TensorType
 from finchsched.ast.node import Node
@@ -167,8 +167,8 @@ def fill_node(value: Scalar, dtype: DType) -> Node:
     """
     value = cast_scalar(value, dtype)
     if value in (0, 1):
-        return Literal(cast_scalar(int(value), dtype), dtype)
-    if isinstance(value, float) and not np.isfinite(value):
+        return Literal(cast_scalar(int(value == 1), dtype), dtype)
+    if not is_finite(value):
         return Literal(value, dtype)
     return Value("fill", dtype, "finite")
 
@@ -176,17 +176,20 @@ def fill_node(value: Scalar, dtype: DType) -> Node:
 def cast_fill(value: Scalar, dtype: DType) -> Scalar:
     """`value` as a plain scalar of `dtype`.
 
-    Raises DtypeError where a bool or integer type cannot hold it; a floating point type rounds.
+    Raises DtypeError where the type cannot hold it: a number beyond its range, a fraction or NaN in a bool or integer
+    type, an imaginary part in a real one.  A floating point type rounds.
     """
+    refusal = f"{dtype} cannot hold the fill {value!r}"
+    if isinstance(value, complex) and not dtype.is_complex:
+        if value.imag != 0:
+            raise DtypeError(refusal)
+        value = value.real
     try:
         cast = cast_scalar(value, dtype)
     except (OverflowError, ValueError) as error:
-        raise DtypeError(f"{dtype} cannot hold the fill {value!r}") from error
-    if dtype.is_float:
-        return cast
-    fits = dtype.is_bool or np.iinfo(dtype.numpy).min <= cast <= np.iinfo(dtype.numpy).max
-    if cast != value or not fits:
-        raise DtypeError(f"{dtype} cannot hold the fill {value!r}")
+        raise DtypeError(refusal) from error
+    if is_finite(cast) != is_finite(value) or (not dtype.is_inexact and cast != value):
+        raise DtypeError(refusal)
     return cast
 
 
@@ -205,7 +208,7 @@ def _need(t: TensorType) -> _Need:
         raise FormatError(f"perm must be a permutation of 0 .. {len(t.levels) - 1}; found {t.perm}")
     check_groups(t.levels)
     widths = tuple(_index_types(number, level) for number, level in enumerate(t.levels))
-    return _Need(widths, t.dtype.numpy, bool if t.dtype.is_bool else float if t.dtype.is_float else int)
+    return _Need(widths, t.dtype.numpy, t.dtype.python)
 
 
 def _index_types(number: int, level: Level) -> tuple[np.dtype[Any] | None, np.dtype[Any]] | None:

@@ -14,7 +14,7 @@ from typing import Any, assert_never
 import numpy as np
 
 from finchsched.algebra.dtypes import BOOL, DType, Scalar
-from finchsched.algebra.operators import apply
+from finchsched.algebra.operators import apply, cast_operator
 from finchsched.ast.kernel import (
     HI,
     LO,
@@ -298,5 +298,4 @@ def _typed(value: Scalar, dtype: DType) -> np.generic:
 
 
 def _cast(value: Any, dtype: DType) -> Any:
-    with np.errstate(all="ignore"):
-        return np.asarray(value).astype(dtype.numpy)[()]
+    return apply(cast_operator(dtype), value)

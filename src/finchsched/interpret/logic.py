@@ -29,7 +29,7 @@ from finchsched.ast.logic import (
     Table,
 )
 from finchsched.ast.node import Node
-from finchsched.ast.scalar import Literal, Value
+from finchsched.ast.scalar import Literal, Value, constant_coordinate
 from finchsched.errors import IndexNameError, ShapeMismatchError, ValidationError
 from finchsched.formats.fiber_tensor import FiberTensor
 from finchsched.formats.numpy_convert import stored_mask, to_dense
@@ -208,10 +208,10 @@ def _read(tensor: Masked, name: str, index: tuple[IndexExpr, ...]) -> _Named:
         if isinstance(i, Field):
             if extents.setdefault(i.name, extent) != extent:
                 raise ShapeMismatchError(f"{name} repeats field {i.name!r} over extents {extents[i.name]} and {extent}")
-        elif not 0 <= i.value < extent:
+        elif not 0 <= constant_coordinate(i) < extent:
             raise ShapeMismatchError(f"{name} is read at {i.value} of axis {axis}, whose extent is {extent}")
     grid = dict(zip(fields, np.ix_(*(np.arange(extents[f]) for f in fields)), strict=True))
-    where = tuple(grid[i.name] if isinstance(i, Field) else int(i.value) for i in index)
+    where = tuple(grid[i.name] if isinstance(i, Field) else constant_coordinate(i) for i in index)
     fill = np.full((1,) * len(fields), tensor.fill, tensor.values.dtype)
     return _Named(fields, Term(np.asarray(tensor.values[where]), np.asarray(tensor.stored[where]), fill))
 

@@ -33,7 +33,7 @@ from finchsched.ast.loop import (
 )
 from finchsched.ast.loop import Scalar as Local
 from finchsched.ast.node import Node, walk
-from finchsched.ast.scalar import Call, Literal, Size, Value
+from finchsched.ast.scalar import Call, Literal, Size, Value, constant_coordinate
 from finchsched.errors import IndexNameError, ShapeMismatchError, ValidationError
 from finchsched.formats.fiber_tensor import FiberTensor
 from finchsched.formats.numpy_convert import stored_mask, to_dense
@@ -217,7 +217,7 @@ class _Run:
         return self.stores[tensor.name]
 
     def locate(self, index: tuple[Index | Literal, ...]) -> tuple[int, ...]:
-        return tuple([self.coordinate(i) if isinstance(i, Index) else int(i.value) for i in index])
+        return tuple([self.coordinate(i) if isinstance(i, Index) else constant_coordinate(i) for i in index])
 
     def coordinate(self, index: Index) -> int:
         if index.name not in self.indices:
@@ -291,10 +291,10 @@ class _Run:
                     yield node
                 case Call(op, args):
                     check_argument_count(op, len(args))
-                    common, out = result_type(op, *types[len(types) - len(args) :])
+                    taken, out = result_type(op, *types[len(types) - len(args) :])
                     del types[len(types) - len(args) :]
                     types.append(out)
-                    yield _Apply(op, len(args), _argument_types(op, len(args), common), common, out.numpy)
+                    yield _Apply(op, len(args), tuple(t.numpy for t in taken), taken[-1], out.numpy)
                 case _:
                     raise ValidationError(f"{type(node).__name__} is not a Loop expression")
 
@@ -328,12 +328,6 @@ def _cast(cell: _Cell, dtype: np.dtype[Any]) -> _Cell:
 
 def _same(a: Any, b: Any) -> bool:
     return bool(a == b or (a != a and b != b))
-
-
-def _argument_types(op: Operator, count: int, common: DType) -> tuple[np.dtype[Any], ...]:
-    """The first argument of `where` is a truth value; all others have one type."""
-    first = np.dtype(np.bool) if op.name == "where" else common.numpy
-    return (first, *(common.numpy for _ in range(count - 1)))
 
 
 def _occurrences(expr: Node) -> list[Node]:
@@ -392,7 +386,7 @@ def _axis_extent(
     name: str, axis: int, indices: Sequence[Index | Literal], known: int | None, extent: Callable[[str], int]
 ) -> int:
     """The extent of an axis, from how it is indexed: that of its loops, or one more than the largest constant."""
-    constants = [int(i.value) for i in indices if isinstance(i, Literal)]
+    constants = [constant_coordinate(i) for i in indices if isinstance(i, Literal)]
     for i in indices:
         if isinstance(i, Index):
             known = extent(i.name) if known is None else known

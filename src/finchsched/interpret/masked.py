@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finchsched.algebra.dtypes import INT64, DType, Scalar, as_dtype
-from finchsched.algebra.operators import Operator, absorbs, apply, result_type
+from finchsched.algebra.operators import Operator, absorbs, apply, can_absorb, result_type
 from finchsched.ast.node import Node, walk
 from finchsched.ast.scalar import Call, Literal, Size, Value, coordinate_name
 from finchsched.errors import IndexNameError, ValidationError
@@ -79,7 +79,7 @@ def map_masked(op: Operator, args: Sequence[Masked | Array | Scalar], out: DType
         if isinstance(arg, Masked):
             terms.append(Term(arg.values, arg.stored, np.asarray(arg.fill, arg.values.dtype)))
         else:
-            weak = isinstance(arg, bool | int | float) and not isinstance(arg, np.generic)
+            weak = isinstance(arg, bool | int | float | complex) and not isinstance(arg, np.generic)
             value = np.asarray(arg, np.result_type(arg, *tensors) if weak else None)
             terms.append(Term(value, None, value))
     result = map_terms(op, terms, out)
@@ -92,19 +92,19 @@ def map_masked(op: Operator, args: Sequence[Masked | Array | Scalar], out: DType
 def map_terms(op: Operator, terms: Sequence[Term], out: DType) -> Term:
     """`op` over terms whose shapes broadcast, by the mask rule; a binary operator is folded from the left."""
     check_argument_count(op, len(terms))
-    common = result_type(op, *(as_dtype(term.values.dtype) for term in terms))[0]
-    values = _promoted(op, [term.values for term in terms], common)
+    wanted = result_type(op, *(as_dtype(term.values.dtype) for term in terms))[0]
+    values = _cast_all([term.values for term in terms], wanted)
     value = np.asarray(apply_folded(op, values)).astype(out.numpy)
     masks = [(v, term.stored) for v, term in zip(values, terms, strict=True) if term.stored is not None]
     if not masks:
         return Term(value, None, value)
-    fills = _promoted(op, [term.fill for term in terms], common)
+    fills = _cast_all([term.fill for term in terms], wanted)
     fill = np.asarray(apply_folded(op, fills)).astype(out.numpy)
     stored = np.zeros(value.shape, np.bool)
     for _, mask in masks:
         stored |= mask
-    if op.arity == 2:
-        s, absorbing = _absorption(op, masks, value.shape, common)
+    if can_absorb(op):
+        s, absorbing = _absorption(op, masks, value.shape, wanted[-1])
         absorbing &= stored
         s = s.astype(out.numpy)
         value = np.where(absorbing, s, value)
@@ -125,11 +125,9 @@ def apply_folded(op: Operator, values: Sequence[Any]) -> Any:
     return apply(op, *values)
 
 
-def _promoted(op: Operator, values: list[Array], common: DType) -> list[Array]:
-    types = [common.numpy] * len(values)
-    if op.name == "where":
-        types[0] = np.dtype(np.bool)
-    return [v.astype(t, copy=False) for v, t in zip(values, types, strict=True)]
+def _cast_all(values: list[Array], wanted: Sequence[DType]) -> list[Array]:
+    with np.errstate(all="ignore"):
+        return [v.astype(t.numpy, copy=False) for v, t in zip(values, wanted, strict=True)]
 
 
 def _absorption(
@@ -162,8 +160,8 @@ def settle(values: Array, stored: Mask, fill: Scalar) -> Masked:
     """
     exact = values.dtype.type(fill)
     structural = np.asarray(~stored & same_values(values, np.asarray(exact)))
-    if values.dtype.kind == "f":
-        rounding = 1e-4 if values.dtype.itemsize <= 4 else 1e-9
+    if values.dtype.kind in "fc":
+        rounding = 1e-4 if np.finfo(values.dtype).bits <= 32 else 1e-9
         structural |= ~stored & np.isclose(values, exact, rtol=rounding, atol=0.0)
     return Masked(np.where(structural, exact, values), np.asarray(~structural), exact.item())
 

@@ -9,12 +9,14 @@ from finchsched.io.text_source import TextSource, shown
 __all__ = ["Field", "Header", "Layout", "Symmetry", "read_header"]
 
 Layout: TypeAlias = Literal["coordinate", "array"]
-Field: TypeAlias = Literal["real", "integer", "complex", "pattern"]
+Field: TypeAlias = Literal["real", "integer", "unsigned-integer", "complex", "pattern"]
 Symmetry: TypeAlias = Literal["general", "symmetric", "skew-symmetric", "hermitian"]
 
 _BANNER = "a line like '%%MatrixMarket matrix coordinate real general'"
 _INT64_MAX = 2**63 - 1
-_GZIP_MAGIC = b"\x1f\x8b"
+_MAGIC = {"gz": b"\x1f\x8b", "bz2": b"BZh", "xz": b"\xfd7zXZ"}
+_BANNER_WORDS = (b"%%matrixmarket", b"%matrixmarket")  # the second is wrong but in use
+_SYNONYMS = {"double": "real"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +64,12 @@ def _read_banner(source: TextSource) -> tuple[Layout, Field, Symmetry]:
     if line is None:
         raise source.refusal(1, "an empty file", _BANNER)
     words = line.split()
-    if not words or words[0].lower() != b"%%matrixmarket":
+    if not words or words[0].lower() not in _BANNER_WORDS:
         raise _no_banner(source, line)
     if len(words) != 5:
         raise source.refusal(1, shown(line, 80), f"five words, {_BANNER}")
     kind, layout, field, symmetry = (word.lower().decode("ascii", "backslashreplace") for word in words[1:])
+    field = _SYNONYMS.get(field, field)
     _one_of(source, "object", kind, ("matrix",))
     _one_of(source, "layout", layout, get_args(Layout))
     _one_of(source, "field", field, get_args(Field))
@@ -82,8 +85,10 @@ def _one_of(source: TextSource, what: str, word: str, known: tuple[str, ...]) ->
 
 
 def _no_banner(source: TextSource, line: bytes) -> FileFormatError:
-    if line.startswith(_GZIP_MAGIC):
-        return source.refusal(1, "gzip-compressed data", _BANNER, "rename the file so that its name ends in .gz")
+    for suffix, magic in _MAGIC.items():
+        if line.startswith(magic):
+            hint = f"rename the file so that its name ends in .{suffix}"
+            return source.refusal(1, f"{suffix}-compressed data", _BANNER, hint)
     return source.refusal(1, shown(line), _BANNER, "this is not a Matrix Market file")
 
 

@@ -59,8 +59,11 @@ def test_unary_operators() -> None:
 
 def test_squares_of_integers() -> None:
     same(N**2, D.astype(np.int64) ** 2)
-    with pytest.raises(DtypeError, match="integer powers"):
-        N**3
+    same(N**3, D.astype(np.int64) ** 3)
+    with pytest.raises(DtypeError, match="integers to negative powers"):
+        N**-1
+    with pytest.raises(DtypeError, match="integers to negative powers"):
+        N ** -np.ones_like(D, np.int64)
 
 
 def test_bool_arithmetic() -> None:
@@ -90,7 +93,7 @@ def test_products() -> None:
     same(fs.asarray(x) @ x, x @ x)
     with pytest.raises(ShapeMismatchError, match="the left operand has 3 columns, the right one 2 rows"):
         A @ A
-    with pytest.raises(ShapeMismatchError, match="1 or 2 axes"):
+    with pytest.raises(ShapeMismatchError, match="at least 1 axis"):
         A @ 2.0
 
 
@@ -103,12 +106,14 @@ def test_errors_of_operators() -> None:
         A.sum(axis=(0, -2))
     with pytest.raises(TypeError):
         A + "x"
-    with pytest.raises(DtypeError, match="complex128"):
-        A.astype(complex)
     with pytest.raises(DtypeError, match="is not an element type"):
         A.astype("nothing")
-    with pytest.raises(DtypeError):
-        A + np.complex128(1)
+    with pytest.raises(DtypeError, match="float16"):
+        A + np.float16(1)
+    with pytest.raises(DtypeError, match="scalar 300 does not fit int8"):
+        A.astype("int8") + 300
+    with pytest.raises(DtypeError, match="no order"):
+        A.astype("complex64").max()
 
 
 def test_transposes_move_no_data() -> None:
@@ -173,7 +178,6 @@ def test_to_scipy_shares_buffers() -> None:
     assert not np.shares_memory(A.to_scipy(copy=True).data, A.data.val)
     np.testing.assert_array_equal((matrix @ matrix.T).toarray(), D @ D.T)
     np.testing.assert_array_equal(A.asformat("dcsr").to_scipy().toarray(), D)
-    np.testing.assert_array_equal(fs.to_scipy(A).toarray(), fs.to_dense(A))
 
 
 @pytest.mark.parametrize("rank", [1, 2, 3])
@@ -251,8 +255,6 @@ def test_items() -> None:
         A.item()
     with pytest.raises(FormatError, match="the truth value is for tensors without axes"):
         bool(A)
-    with pytest.raises(FormatError, match="cannot be iterated over"):
-        list(A)
     with pytest.raises(TypeError, match="unhashable"):
         hash(A)
 

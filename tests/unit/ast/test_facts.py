@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from finchsched.algebra.dtypes import BOOL, ELEMENT_DTYPES, FLOAT32, FLOAT64, INT64, DType, Scalar
-from finchsched.algebra.operators import OPERATORS, apply, operator
+from finchsched.algebra.dtypes import BOOL, ELEMENT_DTYPES, FLOAT32, FLOAT64, INT64, DType, Scalar, cast_scalar
+from finchsched.algebra.operators import OPERATORS, apply, operator, result_type
 from finchsched.ast.facts import dtype, fields, fill, fold_call, fold_repeat, is_identity, scalar_dtype
 from finchsched.ast.format import TensorType
 from finchsched.ast.logic import (
@@ -169,16 +169,16 @@ def same(a: Scalar, b: Scalar) -> bool:
 @pytest.mark.parametrize("kind", [BOOL, INT64, FLOAT64], ids=str)
 def test_folding_literals_is_applying_the_operator(op: object, kind: DType) -> None:
     """As NumPy does; operators that NumPy lacks for a type are refused."""
-    values = SAMPLES[kind] if op.name != "repeat_mul" or kind != INT64 else (0, 1, 3)  # type: ignore[attr-defined]
+    values = SAMPLES[kind] if op.name != "repeat_mul" else [cast_scalar(n, kind) for n in (0, 1, 3)]  # type: ignore[attr-defined]
     for a, b in product(values, values):
         try:
             found = fold_call(op, (Literal(a, kind), Literal(b, kind)))  # type: ignore[arg-type]
         except TypeError:
             return
         assert isinstance(found, Literal)
-        typed = (kind.numpy.type(x) for x in (a, b))
-        want = found.dtype.numpy.type(apply(op, *typed)) if op.result != "float" or kind == FLOAT64 else None  # type: ignore[arg-type,attr-defined]
-        assert want is None or same(found.value, want.item())
+        typed = (wanted.numpy.type(x) for wanted, x in zip(result_type(op, kind, kind)[0], (a, b), strict=True))  # type: ignore[arg-type]
+        want = found.dtype.numpy.type(apply(op, *typed))  # type: ignore[arg-type]
+        assert same(found.value, want.item())
 
 
 @pytest.mark.parametrize("op", BINARY, ids=str)

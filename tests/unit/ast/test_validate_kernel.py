@@ -92,7 +92,7 @@ UNASSIGNED = "p is not assigned on every path"
         (["t: float64 = add(n, n): float64"], "add(n: uint64, n): float64 has type uint64, not float64"),
         (["t: float64 = lt(a, a): float64"], "has type bool, not float64"),
         (["t: bool = sub(c, c): bool"], "operator sub is not defined for bool"),
-        (["t: uint64 = pow(n, n): uint64"], "integer powers are not supported"),
+        (["t: float64 = xor(a, a): float64"], "operator xor is not defined for float64"),
         (["t: uint64 = add(n): uint64"], "operator add takes 2 arguments, not 1"),
         # positions
         (["y[lo] = a"], "the index must be uint64, but lo is int64"),

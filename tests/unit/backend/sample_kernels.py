@@ -3,8 +3,8 @@
 import numpy as np
 import scipy.sparse as sp
 
-from finchsched.algebra.dtypes import BOOL, FLOAT64, INT64, UINT64, DType
-from finchsched.algebra.operators import operator
+from finchsched.algebra.dtypes import FLOAT64, INT64, UINT64, DType
+from finchsched.algebra.operators import operator, result_type
 from finchsched.ast.kernel import (
     HI,
     LO,
@@ -30,14 +30,22 @@ from finchsched.ast.kernel import (
     While,
     dtype_of,
 )
+from finchsched.errors import DtypeError
 
 FIRST, LAST = Cast(LO, UINT64), Cast(HI, UINT64)
 
 
 def call(name, *args, dtype=None):
-    """`Apply` with the result type that follows from the last argument."""
+    """`Apply` with the result type that the operator has."""
     op = operator(name)
-    return Apply(op, args, dtype or (BOOL if op.result == "bool" else dtype_of(args[-1])))
+    return Apply(op, args, dtype or _result(op, [dtype_of(arg) for arg in args]))
+
+
+def _result(op, dtypes):
+    try:
+        return result_type(op, *dtypes)[1]
+    except DtypeError:  # the emitter has to refuse it
+        return dtypes[-1]
 
 
 def pos(name):

@@ -8,7 +8,7 @@ import pytest
 from finchsched.algebra.dtypes import INT32, INT64
 from finchsched.errors import DensifyError, FormatError
 from finchsched.formats.checks import check_tensor
-from finchsched.formats.coordinates import coordinates_of, count_nonfill, from_coordinates, index_width
+from finchsched.formats.coordinates import coordinates_of, count_nonfill, from_coordinates, index_width, sort_order
 from finchsched.formats.levels import Dense, SparseList
 from finchsched.formats.numpy_convert import to_dense
 from finchsched.settings import config
@@ -81,3 +81,24 @@ def test_entries_that_differ_from_the_fill(fill, count):
         values[3] = 8.0
     made = from_coordinates([np.arange(4)], values, (4,), (Dense(),), (0,), fill=fill)
     assert count_nonfill(made) == count
+
+
+@pytest.mark.parametrize("extents", [(2,), (7, 2**16), (2**16, 2**17, 3), (2**31, 2**31), (2**40, 2**40), (3, 5, 2, 4)])
+@pytest.mark.parametrize("ordered", ["not", "innermost", "all", "backwards"])
+def test_sort_order_is_that_of_tuples(extents, ordered):
+    rng = np.random.default_rng(5)
+    few = [rng.integers(0, extent, 20) for extent in extents]  # so that some entries are equal
+    keys = [chosen[rng.integers(0, 20, 500)] for chosen in few]
+    by = {"not": None, "innermost": np.argsort(keys[-1]), "all": np.lexsort(keys[::-1])}
+    by["backwards"] = by["all"][::-1]
+    if by[ordered] is not None:
+        keys = [key[by[ordered]] for key in keys]
+    order = sort_order(keys, extents)
+    assert (order is None) == (ordered == "all" or (ordered == "innermost" and len(extents) == 1))
+    np.testing.assert_array_equal(np.arange(500) if order is None else order, np.lexsort(keys[::-1]))
+
+
+def test_nothing_and_one_entry_are_in_order():
+    assert sort_order([], ()) is None
+    assert sort_order([np.array([3])], (5,)) is None
+    assert sort_order([np.zeros(0, np.int64)] * 2, (0, 3)) is None

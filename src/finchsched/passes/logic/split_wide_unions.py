@@ -103,7 +103,7 @@ class _Splitter:
 
 
 def _map_pattern(op: Operator, args: tuple[LogicExpr, ...], patterns: list[_Pattern]) -> _Pattern:
-    common = result_type(op, *(dtype(arg) for arg in args))[0]
+    common = result_type(op, *(dtype(arg) for arg in args))[0][-1]
     absorbing = [p for arg, p in zip(args, patterns, strict=True) if p.sparse and _absorbs(op, fill(arg), common)]
     if absorbing:
         return min(absorbing, key=lambda p: len(p.merged))

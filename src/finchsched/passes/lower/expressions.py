@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from finchsched.algebra.operators import Operator, result_type
+from finchsched.algebra.operators import Operator, cast_target, result_type
 from finchsched.ast.kernel import Apply, Const, KernelExpr, Var, dtype_of
 from finchsched.ast.loop import Access, Index, Scalar
 from finchsched.ast.node import Node
@@ -73,9 +73,7 @@ def _value(value: Value, coords: Mapping[str, KernelExpr], parameters: Parameter
 
 
 def _call(op: Operator, args: list[KernelExpr]) -> KernelExpr:
-    promoted, out = result_type(op, *(dtype_of(arg) for arg in args))
-    if op.name.startswith("to_"):
+    wanted, out = result_type(op, *(dtype_of(arg) for arg in args))
+    if cast_target(op) is not None:
         return cast(args[0], out)
-    if op.name == "where":
-        return Apply(op, (args[0], *(cast(arg, promoted) for arg in args[1:])), out)
-    return Apply(op, tuple(cast(arg, promoted) for arg in args), out)
+    return Apply(op, tuple(cast(arg, dtype) for arg, dtype in zip(args, wanted, strict=True)), out)

@@ -1,6 +1,6 @@
 """Short constructors for Kernel IR, as lowering uses them: positions are uint64 and trivial arithmetic is folded."""
 
-from finchsched.algebra.dtypes import BOOL, INT64, UINT64, DType
+from finchsched.algebra.dtypes import BOOL, INT64, UINT64, DType, cast_scalar
 from finchsched.algebra.operators import operator, result_type
 from finchsched.ast.kernel import ONE, Apply, Cast, Const, If, KernelExpr, KernelStmt, Seq, Set, Var, dtype_of
 
@@ -49,7 +49,7 @@ def cast(expr: KernelExpr, dtype: DType) -> KernelExpr:
     if dtype_of(expr) == dtype:
         return expr
     if isinstance(expr, Const):
-        return Const(dtype.numpy.type(expr.value).item(), dtype)
+        return Const(cast_scalar(expr.value, dtype), dtype)
     return Cast(expr, dtype)
 
 

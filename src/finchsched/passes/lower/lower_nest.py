@@ -54,7 +54,7 @@ from finchsched.ast.loop import (
 from finchsched.ast.looplet import Child, Fill, Lookup, Looplet, Run, Sequence, Stepper, Switch, Thunk, Truth
 from finchsched.ast.names import Names
 from finchsched.ast.node import Node, walk
-from finchsched.ast.scalar import Call, Literal, Value
+from finchsched.ast.scalar import Call, Literal, Value, constant_coordinate
 from finchsched.errors import LoweringError
 from finchsched.formats.buffers import level_buffer, value_buffer
 from finchsched.formats.unfurl import HOLE, locate, or_empty, plus, unfurl, workspace_count
@@ -421,8 +421,8 @@ class _NestLowering:
         if cursor.level >= len(storage):
             return None
         match storage[cursor.level]:
-            case Literal(value, _):
-                return Const(int(value), UINT64)
+            case Literal() as constant:
+                return Const(constant_coordinate(constant), UINT64)
             case Index(name):
                 return coords.get(name)
         return None

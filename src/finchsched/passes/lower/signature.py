@@ -22,7 +22,7 @@ __all__ = [
     "Total",
 ]
 
-GROW = 1
+GROW = 1  # 2 is finchsched.ast.kernel.NEGATIVE_POWER
 """Status code of a kernel that ran out of room: status[1] is the outermost coordinate to resume at, status[2 + level]
 what has been written before it, and status[2 + rank + level] the room it needs."""
 

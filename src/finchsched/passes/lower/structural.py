@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
-from finchsched.algebra.dtypes import INT64, DType
+from finchsched.algebra.dtypes import INT64, DType, cast_scalar
 from finchsched.algebra.operators import absorbs, result_type, same_scalar
 from finchsched.ast.facts import fold_call, is_identity, scalar_dtype
 from finchsched.ast.loop import Access, Assign, Block, Declare, Define, Freeze, If, Index, Loop, LoopExpr, Scalar, Stmt
@@ -204,7 +204,7 @@ def swallowing(call: Call) -> Literal | None:
     if not isinstance(value, Literal) or not absorbs(call.op, value.value, value.dtype):
         return None
     result = result_type(call.op, *(expr_dtype(arg) for arg in call.args))[1]
-    return value if value.dtype == result else Literal(bool(value.value), result)
+    return value if value.dtype == result else Literal(cast_scalar(value.value, result), result)
 
 
 def _with_args(call: Call, args: tuple[Node, ...]) -> Call:
