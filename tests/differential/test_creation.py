@@ -94,6 +94,8 @@ def test_elements() -> None:
     check(fs.from_coo([[0, 0, 1]], [True, True, False], (3,)), [True, False, False])
     check(fs.from_coo([[0, 2, 0]], 3, (3,)), [6, 0, 3])
     check(fs.from_coo([[0]], np.ones(1, np.float32), (2,)), np.array([1, 0], np.float32))
+    check(fs.from_coo([[1]], [2 + 1j], (3,), fill_value=1j), [1j, 2 + 1j, 1j])
+    check(fs.from_coo([[1, 1]], np.array([200, 100], np.uint8), (2,)), np.array([0, 44], np.uint8))
     kept = fs.from_coo([[0, 1]], [0.0, 7.0], (3,), fill_value=7.0)
     assert (kept.nnz, kept.fill_value) == (2, 7.0)
     check(kept, [0.0, 7.0, 7.0])

@@ -7,7 +7,6 @@ import pytest
 import scipy.sparse as sp
 
 import finchsched as fs
-from finchsched.api import to_scipy
 from finchsched.errors import FormatError
 from finchsched.formats.checks import check_tensor
 
@@ -53,7 +52,7 @@ def test_out(ours: str, format: str) -> None:
 )
 def test_the_format_without_being_asked(ours: str, format: str) -> None:
     assert fs.asarray(D).asformat(ours).to_scipy().format == format
-    assert to_scipy(fs.asarray(D).asformat(ours), "lil").format == "lil"
+    assert fs.asarray(D).asformat(ours).to_scipy("lil").format == "lil"
 
 
 @pytest.mark.parametrize("width", [np.int32, np.int64])

@@ -140,10 +140,11 @@ class _Append(OutputPlan):
         limit = current().densify
         held = [len(b) for t in run.tensors.values() for b in (*t.pos, t.val) if b is not None]
         if parents > max([limit, *held]):
+            extents = " x ".join(str(run.sizes[name]) for name in self.axes)
             raise DensifyError(
-                f"a result of shape {' x '.join(str(run.sizes[name]) for name in self.axes)} would need {parents} "
-                f"pointers, over the limit of {limit}\nhint: ask for a format without a Dense level outside, such "
-                "as coo or csf, or raise the limit with fs.config(densify=...)"
+                f"a result of shape {extents} would need {parents} pointers, over the limit of {limit}\n"
+                "hint: ask for a format without a Dense level outside, such as coo or csf, or raise the limit with "
+                "fs.config(densify=...)"
             )
 
     def _make_room(self, output: Output, run: Run) -> None:
