@@ -33,13 +33,13 @@ class LoadedKernel:
     """`call(lo, hi, status, *scalars, *buffers)` runs the kernel; arguments must have exactly its types.
 
     `path` is the file of the stored source, or None where nothing can be stored.  `key` is a digest of all that the
-    kernel depends on; its machine code is stored under it.
+    kernel depends on, under which its machine code is stored; empty if it is not.
     """
 
     source: KernelSource
     call: Callable[..., None]
     path: Path | None
-    key: str
+    key: str = ""
 
 
 _guard = threading.Lock()

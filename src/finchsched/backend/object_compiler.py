@@ -51,6 +51,7 @@ def _front(source: KernelSource, kernel: Kernel, path: str) -> tuple[Any, str]:
     """A library that holds the LLVM IR of a kernel, and the name of its function."""
     from numba.core import registry, types
 
+    function = kernel_function(source, kernel, path)  # declares intrinsics, which the contexts then take in
     target = registry.cpu_target
     target.typing_context.refresh()
     target.target_context.refresh()
@@ -66,7 +67,7 @@ def _front(source: KernelSource, kernel: Kernel, path: str) -> tuple[Any, str]:
         flags,
         {},
     )
-    result = compiler.compile_extra(kernel_function(source, kernel, path))
+    result = compiler.compile_extra(function)
     return library, result.fndesc.llvm_func_name
 
 
