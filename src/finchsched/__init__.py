@@ -1,7 +1,7 @@
 """finchsched: an autoscheduling compiler for sparse, structured and dense arrays."""
 
 from finchsched import errors
-from finchsched.api import Lazy, Plan, Tensor, asarray, compute, einsum, explain, lazy, plan, read, sample_path
+from finchsched.api import Lazy, Plan, Tensor, asarray, compute, einsum, explain, fuse, lazy, plan, read, sample_path
 from finchsched.settings import config
 from finchsched.version import __version__
 
@@ -16,6 +16,7 @@ __all__ = [
     "einsum",
     "errors",
     "explain",
+    "fuse",
     "lazy",
     "plan",
     "read",

@@ -12,6 +12,7 @@ __all__ = [
     "FileFormatError",
     "FinchschedError",
     "FormatError",
+    "FusionError",
     "IRSyntaxError",
     "IndexNameError",
     "KernelError",
@@ -69,6 +70,10 @@ class RewriteError(FinchschedError, RuntimeError):
 
 class LazyValueError(FinchschedError, TypeError):
     """A value was asked of a lazy array, which has none before it is computed."""
+
+
+class FusionError(LazyValueError):
+    """A function that cannot be compiled as one program: its control flow depends on the values of arrays."""
 
 
 class LoweringError(FinchschedError, RuntimeError):

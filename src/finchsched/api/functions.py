@@ -1,7 +1,7 @@
 """The functions of the public interface: making tensors, computing programs, looking at plans."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from finchsched.formats.levels import Dense, SparseList
 from finchsched.io import CoordinateMatrix, coordinates_to_csr, read_matrix_market
 from finchsched.settings import current
 
-__all__ = ["asarray", "compute", "einsum", "explain", "lazy", "plan", "read", "to_dense", "to_scipy"]
+__all__ = ["asarray", "compute", "computed", "einsum", "explain", "lazy", "plan", "read", "to_dense", "to_scipy"]
 
 Formats = Mapping[str, str] | str | None
 
@@ -44,17 +44,13 @@ def asarray(x: object, *, fill_value: Scalar | None = None, copy: bool = False) 
     if isinstance(x, Tensor):
         data = with_fill(x.data, fill_value)
         if copy:
-            data = FiberTensor(data.type, data.shape, data.fill, _copies(data.pos), _copies(data.crd), data.val.copy())
+            data = data.copy()
         return x if data is x.data else Tensor(data)
     if isinstance(x, ArrayOperators):
         raise LazyValueError("asarray of a lazy array: it has not been computed\nhint: use finchsched.compute")
     if isinstance(x, FiberTensor):
         return Tensor(with_fill(x, fill_value))
     return Tensor(to_fiber_tensor(x, fill_value, copy))
-
-
-def _copies(buffers: tuple[NDArray[Any] | None, ...]) -> tuple[NDArray[Any] | None, ...]:
-    return tuple(None if buffer is None else buffer.copy() for buffer in buffers)
 
 
 def read(path: str | os.PathLike[str]) -> Tensor:
@@ -99,14 +95,24 @@ def compute(*exprs: Any) -> Any:
     """
     if not exprs:
         raise TypeError("compute() needs at least one expression")
-    if len(exprs) == 1 and isinstance(exprs[0], Lazy):
-        return Tensor(run_graph((exprs[0].node,))[0])
     for expr in exprs:
         if not isinstance(expr, ArrayOperators):
             raise DtypeError(f"cannot compute a {type(expr).__name__}, expected a lazy array or a tensor")
-    results = iter(run_graph([expr.node for expr in exprs if isinstance(expr, Lazy)]) if _any_lazy(exprs) else ())
-    tensors = tuple(Tensor(next(results)) if isinstance(expr, Lazy) else expr for expr in exprs)
+    tensors = computed(exprs)
     return tensors[0] if len(tensors) == 1 else tensors
+
+
+def computed(arrays: Sequence[ArrayOperators]) -> tuple[Tensor, ...]:
+    """The tensor of each array: what is lazy is computed in one run, but for leaves, which are tensors already."""
+    roots = {n: array.node for n, array in enumerate(arrays) if isinstance(array, Lazy) and array.node.kind != "tensor"}
+    results = dict(zip(roots, run_graph(tuple(roots.values())), strict=True)) if roots else {}
+    return tuple([_computed(array, results.get(n)) for n, array in enumerate(arrays)])
+
+
+def _computed(array: ArrayOperators, result: FiberTensor | None) -> Tensor:
+    if result is not None:
+        return Tensor(result)
+    return array if isinstance(array, Tensor) else Tensor(array.node.data)
 
 
 def _any_lazy(exprs: tuple[Any, ...]) -> bool:

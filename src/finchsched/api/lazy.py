@@ -44,8 +44,54 @@ class Lazy(ArrayOperators):
     def __bool__(self) -> bool:
         raise _not_computed("has no truth value")
 
+    def __int__(self) -> int:
+        raise _not_computed("has no value for int()")
+
+    def __index__(self) -> int:
+        raise _not_computed("has no value to count or index with")
+
+    def __float__(self) -> float:
+        raise _not_computed("has no value for float()")
+
+    def __complex__(self) -> complex:
+        raise _not_computed("has no value for complex()")
+
+    def item(self) -> Any:
+        """Raises LazyValueError: an element has no value before `compute`."""
+        raise _not_computed("has no value for item()")
+
+    def to_numpy(self, *, copy: bool = False) -> Any:
+        """Raises LazyValueError: there is nothing to convert before `compute`."""
+        raise _not_computed("cannot become a NumPy array")
+
+    def to_scipy(self, *, copy: bool = False) -> Any:
+        """Raises LazyValueError: there is nothing to convert before `compute`."""
+        raise _not_computed("cannot become a SciPy matrix")
+
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         raise _not_computed("cannot become a NumPy array")
+
+    def __reduce__(self) -> Any:
+        return _from_rows, (_rows(self._node),)
+
+
+def _rows(root: GraphNode) -> tuple[tuple[Any, ...], ...]:
+    """The graph as a flat table, arguments first, so that a deep one pickles."""
+    numbers: dict[int, int] = {}
+    rows: list[tuple[Any, ...]] = []
+    for node in topological([root]):
+        numbers[id(node)] = len(rows)
+        rows.append(
+            (node.kind, node.params, tuple(numbers[id(a)] for a in node.args), node.shape, node.type, node.data)
+        )
+    return tuple(rows)
+
+
+def _from_rows(rows: tuple[tuple[Any, ...], ...]) -> Lazy:
+    made: list[GraphNode] = []
+    for kind, params, args, shape, type_, data in rows:
+        made.append(GraphNode(kind, params, tuple(made[number] for number in args), shape, type_, data))
+    return Lazy(made[-1])
 
 
 def _not_computed(what: str) -> LazyValueError:

@@ -14,6 +14,7 @@ from finchsched.api.operators_mixin import ArrayOperators
 from finchsched.api.planning import run_graph
 from finchsched.ast.format import is_sparse
 from finchsched.errors import DensifyError, FormatError
+from finchsched.formats.coordinates import count_nonfill
 from finchsched.formats.fiber_tensor import FiberTensor
 from finchsched.formats.levels import Dense
 from finchsched.settings import current
@@ -56,8 +57,13 @@ class Tensor(ArrayOperators):
 
     @property
     def nnz(self) -> int:
-        """Number of stored entries, whatever their values."""
-        return self.data.stored
+        """Number of stored entries, whatever their values.
+
+        Of a dense tensor, the number of entries that differ from the fill, O(size).
+        """
+        if is_sparse(self.data.type):
+            return self.data.stored
+        return count_nonfill(self.data)
 
     @property
     def nbytes(self) -> int:
@@ -135,7 +141,7 @@ class Tensor(ArrayOperators):
         """The element of a tensor of one element, as a Python scalar.  Raises FormatError for another number."""
         if self.size != 1:
             raise FormatError(f"item() needs one element, this tensor has {self.size} (shape {self.shape})")
-        if self.nnz == 0:
+        if self.data.stored == 0:
             return self.fill_value
         found: Scalar = self.data.val[0].item()
         return found
@@ -162,6 +168,15 @@ class Tensor(ArrayOperators):
             )
         array = self.to_numpy(copy=bool(copy))
         return array if dtype is None else array.astype(dtype, copy=False)
+
+    def __reduce__(self) -> Any:
+        return Tensor, (self.data,)
+
+    def __copy__(self) -> "Tensor":
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Tensor":
+        return Tensor(self.data.copy())
 
     def __repr__(self) -> str:
         about = f"shape={self.shape}, dtype={self.dtype}, format={self.format}"

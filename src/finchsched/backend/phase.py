@@ -13,9 +13,11 @@ from finchsched.backend.allocate import empty, zeros
 from finchsched.backend.load import LoadedKernel
 from finchsched.backend.output import Array, Output, OutputPlan, Run, output_plan
 from finchsched.backend.scalars import evaluate
+from finchsched.errors import DensifyError
 from finchsched.formats.fiber_tensor import FiberTensor
 from finchsched.passes.lower.pattern import pattern_source, target_assign, workspaces
 from finchsched.passes.lower.signature import GROW, BufferParam, LoweredNest, ScalarParam
+from finchsched.settings import current
 
 __all__ = ["Phase"]
 
@@ -68,6 +70,8 @@ class Phase:
         fill = known.value if isinstance(known, Literal) else evaluate(known, values, sizes)
         values[f"{self.target.name}_fill"] = fill
         run = Run(tensors, values, sizes)
+        if self.workspaces:
+            _check_row(sizes[self.storage[-1]])
         output = self.output.allocate(run)
         status = np.zeros(2 + 2 * len(self.storage), np.int64)
         rows = sizes[self.lowered.outer] if self.lowered.outer else 1
@@ -112,6 +116,16 @@ class Phase:
         row = self.storage[-1]
         make = zeros if role == "tbl" else empty
         return lambda run, output: make(run.sizes[row], dtype)
+
+
+def _check_row(extent: int) -> None:
+    """Raise DensifyError for a workspace over the limit of the settings."""
+    if extent > current().densify:
+        raise DensifyError(
+            f"a row of {extent} elements would be collected densely, over the limit of {current().densify}\n"
+            "hint: raise the limit with fs.config(densify=...), or write the program so that rows of the result come "
+            "in order"
+        )
 
 
 def _of_target(role: str, level: int, dtype: np.dtype[Any]) -> Argument:

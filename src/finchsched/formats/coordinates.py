@@ -17,7 +17,7 @@ from finchsched.formats.fiber_tensor import Buffer, FiberTensor, cast_fill, tens
 from finchsched.formats.levels import Dense, SparseList
 from finchsched.settings import current
 
-__all__ = ["coordinates_of", "from_coordinates", "index_width", "merge_duplicates", "sort_order"]
+__all__ = ["coordinates_of", "count_nonfill", "from_coordinates", "index_width", "merge_duplicates", "sort_order"]
 
 Coordinates = tuple[NDArray[np.int64], ...]
 
@@ -88,6 +88,13 @@ def _changes(keys: Sequence[Buffer], entries: int) -> NDArray[np.bool]:
     for key in keys:
         new[1:] |= key[1:] != key[:-1]
     return new
+
+
+def count_nonfill(t: FiberTensor) -> int:
+    """How many stored entries differ from the fill (NaN equals NaN), O(stored entries)."""
+    if t.fill != t.fill:
+        return int(np.count_nonzero(t.val == t.val))
+    return int(np.count_nonzero(t.val != t.fill))
 
 
 def from_coordinates(

@@ -112,6 +112,12 @@ class FiberTensor:
             count = count * self.shape[self.type.perm[number]] if pos is None else int(pos[-1])
         return count
 
+    def copy(self) -> "FiberTensor":
+        """The same tensor with buffers of its own."""
+        pos = tuple(None if buffer is None else buffer.copy() for buffer in self.pos)
+        crd = tuple(None if buffer is None else buffer.copy() for buffer in self.crd)
+        return FiberTensor(self.type, self.shape, self.fill, pos, crd, self.val.copy())
+
     def transpose(self, axes: Sequence[int]) -> "FiberTensor":
         """The tensor whose axis a is this one's axis `axes[a]`.  No data moves: buffers are shared.
 

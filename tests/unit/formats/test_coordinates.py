@@ -8,7 +8,7 @@ import pytest
 from finchsched.algebra.dtypes import INT32, INT64
 from finchsched.errors import DensifyError, FormatError
 from finchsched.formats.checks import check_tensor
-from finchsched.formats.coordinates import coordinates_of, from_coordinates, index_width
+from finchsched.formats.coordinates import coordinates_of, count_nonfill, from_coordinates, index_width
 from finchsched.formats.levels import Dense, SparseList
 from finchsched.formats.numpy_convert import to_dense
 from finchsched.settings import config
@@ -71,3 +71,12 @@ def test_index_width():
     assert index_width((3,), 5) == INT32
     assert index_width((3,), 1 << 31) == INT64
     assert index_width((), 1) == INT32
+
+
+@pytest.mark.parametrize("fill, count", [(0.0, 3), (3.0, 1), (float("nan"), 3), (-0.0, 3), (9.0, 4)])
+def test_entries_that_differ_from_the_fill(fill, count):
+    values = np.array([3.0, 3.0, 1.0, fill])
+    if fill == 9.0:
+        values[3] = 8.0
+    made = from_coordinates([np.arange(4)], values, (4,), (Dense(),), (0,), fill=fill)
+    assert count_nonfill(made) == count

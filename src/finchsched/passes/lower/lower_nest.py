@@ -518,6 +518,7 @@ class _LoopScope:
             self.names,
             lambda expr: here._expr(expr, env, coords),
             lambda stmt, value: here._write(stmt, value, env, coords),
+            here.parameters.extent,
         )
 
     def before_appends(self, region: Region, steppers: list[Stepper]) -> list[KernelStmt]:

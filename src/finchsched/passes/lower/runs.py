@@ -4,11 +4,12 @@ An idempotent reduction happens once, a sum is one multiplication, a product is 
 """
 
 from collections.abc import Callable
+from functools import partial, reduce
 
 from finchsched.algebra.dtypes import UINT64, DType
 from finchsched.algebra.operators import operator
 from finchsched.ast.kernel import ONE, ZERO, Apply, Const, KernelExpr, KernelStmt, Seq, Set, Var, While
-from finchsched.ast.loop import Access, Assign, Block, Scalar
+from finchsched.ast.loop import Access, Assign, Block, Loop, Scalar
 from finchsched.ast.names import Names
 from finchsched.ast.node import Node, walk
 from finchsched.passes.lower.coiterate import Region
@@ -19,22 +20,34 @@ __all__ = ["collapse_run"]
 
 Evaluate = Callable[[Node], KernelExpr]
 Write = Callable[[Assign, KernelExpr], list[KernelStmt]]
+Extent = Callable[[str], KernelExpr]
 
 
-def collapse_run(region: Region, names: Names, evaluate: Evaluate, write: Write) -> list[KernelStmt] | None:
-    """The body of a run, which is not empty, applied once for all coordinates; None if it depends on the coordinate."""
+def collapse_run(
+    region: Region, names: Names, evaluate: Evaluate, write: Write, extent: Extent
+) -> list[KernelStmt] | None:
+    """The body of a run, which is not empty, applied once for all coordinates; None if it depends on the coordinate.
+
+    Loops inside the body that it does not depend on either are part of the run, so that a gap of rows without entries
+    costs no more than one.
+    """
     if region.looplets or uses_index(region.body, region.index):
         return None
-    stmts = region.body.body if isinstance(region.body, Block) else (region.body,)
-    count = binary("sub", region.hi, region.lo)
+    counts: list[KernelExpr] = [binary("sub", region.hi, region.lo)]
+    body = region.body
+    while isinstance(body, Loop) and not uses_index(body.body, body.index.name):
+        counts.append(extent(body.index.name))
+        body = body.body
     out: list[KernelStmt] = []
-    for stmt in stmts:
+    for stmt in body.body if isinstance(body, Block) else (body,):
         if not isinstance(stmt, Assign) or not _is_invariant(stmt):
             return None
-        repeated = _repeat(stmt, count, names, evaluate, write)
+        repeated = _repeat(stmt, counts, names, evaluate, write)
         if repeated is None:
             return None
         out += repeated
+    for count in counts[1:]:
+        out = when(less(ZERO, count), out)
     return out
 
 
@@ -48,21 +61,31 @@ def _is_invariant(stmt: Assign) -> bool:
     return isinstance(stmt.target, Access) or not any(n == stmt.target for n in walk(stmt.rhs))
 
 
-def _repeat(stmt: Assign, count: KernelExpr, names: Names, evaluate: Evaluate, write: Write) -> list[KernelStmt] | None:
+def _repeat(
+    stmt: Assign, counts: list[KernelExpr], names: Names, evaluate: Evaluate, write: Write
+) -> list[KernelStmt] | None:
     op, dtype = stmt.op, _target_dtype(stmt.target)
     value = evaluate(stmt.rhs)
     if op is None or op.idempotent or (op.name in ("add", "mul") and dtype.is_bool):
         return write(stmt, value)
     if op.name in ("add", "minplus_add", "maxplus_add"):
         times = Var(names.fresh("times"), dtype)
-        return [Set(times, cast(count, dtype)), *write(stmt, binary("mul", value, times))]
+        # A product of counts may exceed 64 bits, so they are multiplied in the type of the sum.
+        number = reduce(partial(binary, "mul"), [cast(count, dtype) for count in counts])
+        return [Set(times, number), *write(stmt, binary("mul", value, times))]
     if op.name == "mul":
-        return _by_doubling(stmt, value, count, names, write)
+        out: list[KernelStmt] = []
+        for count in counts:
+            value, steps = _by_doubling(dtype, value, count, names)
+            out += steps
+        return [*out, *write(stmt, value)]
     return None
 
 
-def _by_doubling(stmt: Assign, value: KernelExpr, count: KernelExpr, names: Names, write: Write) -> list[KernelStmt]:
-    dtype = _target_dtype(stmt.target)
+def _by_doubling(
+    dtype: DType, value: KernelExpr, count: KernelExpr, names: Names
+) -> tuple[KernelExpr, list[KernelStmt]]:
+    """`value` multiplied `count` times, and the statements that work it out."""
     left = Var(names.fresh("left"), UINT64)
     power = Var(names.fresh("power"), dtype)
     total = Var(names.fresh("total"), dtype)
@@ -75,4 +98,4 @@ def _by_doubling(stmt: Assign, value: KernelExpr, count: KernelExpr, names: Name
     ]
     one = Const(dtype.numpy.type(1).item(), dtype)
     loop = While(less(ZERO, left), Seq(tuple(body)))
-    return [Set(left, count), Set(power, value), Set(total, one), loop, *write(stmt, total)]
+    return total, [Set(left, count), Set(power, value), Set(total, one), loop]
