@@ -7,10 +7,10 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from finchsched.algebra.dtypes import ELEMENT_DTYPES, INT32, INT64, DType, Scalar, as_dtype
+from finchsched.api.deferred import is_scipy_sparse
 from finchsched.errors import DtypeError, FormatError
 from finchsched.formats.checks import rows_sorted_unique
 from finchsched.formats.fiber_tensor import FiberTensor, cast_fill, fill_node, tensor_type
@@ -25,7 +25,7 @@ _INDEX = {np.dtype(np.int32): INT32, np.dtype(np.int64): INT64}
 
 def to_fiber_tensor(x: object, fill_value: Scalar | None, copy: bool) -> FiberTensor:
     """What `asarray` does, for everything but tensors.  Raises DtypeError and FormatError naming what was found."""
-    if sp.issparse(x):
+    if is_scipy_sparse(x):
         return scipy_tensor(x, fill_value, copy)
     if isinstance(x, np.ma.MaskedArray):
         raise FormatError("masked arrays are not supported\nhint: fill the masked entries with .filled(value)")

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finchsched.algebra.dtypes import DType, Scalar
-from finchsched.api.convert import dense_tensor, element_dtype, to_fiber_tensor, with_fill
+from finchsched.api.convert import element_dtype, to_fiber_tensor, with_fill
+from finchsched.api.deferred import deferred
 from finchsched.api.einsum_numpy import parse_numpy
 from finchsched.api.einsum_program import EinsumProgram, mark
 from finchsched.api.einsum_text import parse_einsum
@@ -20,15 +21,14 @@ from finchsched.api.operators_mixin import ArrayOperators, as_node
 from finchsched.api.plan import Plan
 from finchsched.api.planning import run_graph
 from finchsched.api.tensor import Tensor
-from finchsched.errors import DensifyError, DtypeError, EinsumSyntaxError, FormatError, IndexNameError, LazyValueError
-from finchsched.formats.fiber_tensor import FiberTensor, tensor_type
-from finchsched.formats.levels import Dense, SparseList
-from finchsched.io import CoordinateMatrix, coordinates_to_csr, read_matrix_market
-from finchsched.settings import current
+from finchsched.errors import DtypeError, EinsumSyntaxError, FormatError, IndexNameError, LazyValueError
+from finchsched.formats.fiber_tensor import FiberTensor
 
 __all__ = ["asarray", "compute", "computed", "einsum", "explain", "lazy", "plan", "read", "to_dense", "to_scipy"]
 
 Formats = Mapping[str, str] | str | None
+
+read_tensor = deferred("finchsched.api.read.read_tensor")
 
 
 def asarray(x: object, *, fill_value: Scalar | None = None, copy: bool = False) -> Tensor:
@@ -59,25 +59,7 @@ def read(path: str | os.PathLike[str]) -> Tensor:
     Repeated entries are added up.  Raises FileFormatError for a malformed file, DtypeError for complex numbers,
     DensifyError for more rows than the limit of the settings.
     """
-    found = read_matrix_market(path)
-    try:
-        dtype = element_dtype(found.values.dtype)
-    except DtypeError as error:
-        raise DtypeError(f"{os.fspath(path)}: {error}") from None
-    if not isinstance(found, CoordinateMatrix):
-        return Tensor(dense_tensor(found.values, None, False))
-    if found.shape[0] > current().densify:
-        raise DensifyError(
-            f"{os.fspath(path)}: a matrix of {found.shape[0]} rows needs a pointer for each, more than the limit "
-            f"{current().densify}\nhint: raise the limit with finchsched.config(densify=...)"
-        )
-    pos, crd, val = coordinates_to_csr(found.shape, found.row, found.col, found.values)
-    for buffer in (pos, crd, val):
-        buffer.setflags(write=False)
-    fill: Scalar = dtype.numpy.type(0).item()
-    levels = (Dense(), SparseList(DType(pos.dtype.name), DType(crd.dtype.name)))
-    kind = tensor_type(levels, (0, 1), dtype, fill)
-    return Tensor(FiberTensor(kind, found.shape, fill, (None, pos), (None, crd), val))
+    return Tensor(read_tensor(path))
 
 
 def lazy(x: object) -> Lazy:

@@ -4,15 +4,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from finchsched.api.build_logic import bind
+from finchsched.api.deferred import deferred
 from finchsched.api.explain import explain_plan
 from finchsched.api.graph import GraphNode
 from finchsched.api.planning import Executable, lookup
 from finchsched.api.tensor import Tensor
-from finchsched.ast.print_logic import print_logic
-from finchsched.ast.print_loop import print_loop
 from finchsched.formats.fiber_tensor import FiberTensor
 
 __all__ = ["Plan"]
+
+print_logic = deferred("finchsched.ast.print_logic.print_logic")
+print_loop = deferred("finchsched.ast.print_loop.print_loop")
 
 
 class Plan:

@@ -3,10 +3,10 @@
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from finchsched.algebra.dtypes import Scalar
+from finchsched.api.deferred import scipy_sparse
 from finchsched.api.format_text import format_name, parse_format
 from finchsched.api.graph import GraphNode, format_node, tensor_node
 from finchsched.api.lazy import index_widths_narrow
@@ -131,7 +131,7 @@ class Tensor(ArrayOperators):
         assert crd is not None
         if pos.dtype != crd.dtype:
             pos, crd = _one_width(pos, crd)
-        container: Any = sp.csr_array if self.format == "csr" else sp.csc_array
+        container: Any = scipy_sparse().csr_array if self.format == "csr" else scipy_sparse().csc_array
         made = container(self.shape, dtype=data.val.dtype)
         made.data, made.indices, made.indptr = (b.copy() if copy else b for b in (data.val, crd, pos))
         made.has_canonical_format = True
