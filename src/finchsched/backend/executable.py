@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from finchsched.algebra.dtypes import Scalar
 from finchsched.ast.loop import Access, Index, LoopProgram, Nest
 from finchsched.ast.node import Node, walk
+from finchsched.backend.compiled_phase import CompiledPhase
 from finchsched.backend.load import load_kernel
-from finchsched.backend.phase import Phase
 from finchsched.errors import LoweringError
 from finchsched.formats.fiber_tensor import FiberTensor
 from finchsched.passes.lower.lower_nest import lower_nest
@@ -25,7 +25,7 @@ class Executable:
     """
 
     loops: LoopProgram
-    phases: tuple[Phase, ...]
+    phases: tuple[CompiledPhase, ...]
     results: tuple[str, ...]
     last_use: tuple[tuple[str, ...], ...]
 
@@ -67,12 +67,12 @@ def compile_program(
     fills: each target's fill as a scalar expression.  extents: where an index that no operand has gets its extent: a
     tensor and axis, or ("", n) for the constant n.  heads: the comment that goes before each target's kernel.
     """
-    phases: list[Phase] = []
+    phases: list[CompiledPhase] = []
     for nest in program.nests:
         lowered = lower_nest(nest, f"make_{nest.target.name}", reassociate=settings.reassociate)
         kernel = load_kernel(lowered.kernel, heads.get(nest.target.name, ""), settings.backend)  # type: ignore[arg-type]  # checked by Settings
         name = nest.target.name
-        phases.append(Phase(lowered, kernel, _extent_sources(nest, extents), fills[name]))
+        phases.append(CompiledPhase(lowered, kernel, _extent_sources(nest, extents), fills[name]))
     results = tuple(tensor.name for tensor in program.results)
     return Executable(program, tuple(phases), results, _last_uses(program, results))
 

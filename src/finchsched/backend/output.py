@@ -8,13 +8,14 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from finchsched.algebra.dtypes import INT32, Scalar
 from finchsched.backend.allocate import empty, filled, zeros
+from finchsched.backend.nest_facts import NestFacts
 from finchsched.backend.scalars import evaluate
 from finchsched.errors import DensifyError, KernelError
 from finchsched.formats.fiber_tensor import FiberTensor
@@ -26,6 +27,7 @@ __all__ = ["Array", "NeedsWideIndices", "Output", "OutputPlan", "Run", "evaluate
 
 Array = NDArray[Any]
 Make = Callable[[int, np.dtype[Any]], Array]
+Lowered: TypeAlias = LoweredNest | NestFacts
 
 _ROOM = 4
 """First guess at the room of a result of unknown size: this many times the entries of the operands."""
@@ -64,7 +66,9 @@ class OutputPlan(ABC):
     shared, or that is sorted anew; "" if there is none.
     """
 
-    def __init__(self, lowered: LoweredNest, axes: tuple[str, ...], storage: tuple[str, ...], source: str) -> None:
+    def __init__(
+        self, lowered: Lowered, axes: tuple[str, ...], storage: tuple[str, ...], source: str
+    ) -> None:
         self.lowered, self.axes, self.storage, self.source = lowered, axes, storage, source
         self.type = lowered.nest.target.type
         self.dtype = self.type.dtype.numpy
@@ -212,7 +216,9 @@ class _Scatter(OutputPlan):
 _KINDS: dict[str, type[OutputPlan]] = {"dense": _Dense, "shared": _Shared, "append": _Append, "scatter": _Scatter}
 
 
-def output_plan(lowered: LoweredNest, axes: tuple[str, ...], storage: tuple[str, ...], source: str) -> OutputPlan:
+def output_plan(
+    lowered: Lowered, axes: tuple[str, ...], storage: tuple[str, ...], source: str
+) -> OutputPlan:
     """How to make the target of a nest."""
     return _KINDS[lowered.nest.assembly](lowered, axes, storage, source)
 
@@ -227,7 +233,7 @@ def _enlarged(array: Array | None, count: int, dtype: np.dtype[Any], make: Make)
     return larger
 
 
-def room_at_first(lowered: LoweredNest, storage: tuple[str, ...], number: int, run: Run) -> int:
+def room_at_first(lowered: Lowered, storage: tuple[str, ...], number: int, run: Run) -> int:
     """Coordinates that level `number` of an appended target gets room for before its kernel runs.
 
     storage: index names of the target in storage order.

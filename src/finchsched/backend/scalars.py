@@ -6,7 +6,6 @@ import numpy as np
 
 from finchsched.algebra.dtypes import Scalar, cast_scalar
 from finchsched.algebra.operators import apply
-from finchsched.ast.facts import scalar_dtype
 from finchsched.ast.node import Node
 from finchsched.ast.scalar import Call, Literal, Size, Value
 from finchsched.errors import KernelError
@@ -26,6 +25,8 @@ def evaluate(expr: Node, values: Mapping[str, Scalar], sizes: Mapping[str, int])
         case Size(index):
             return sizes[index]
         case Call(op, args):
+            from finchsched.ast.facts import scalar_dtype  # facts are of the compiler: few plans need it to run
+
             typed = [scalar_dtype(a).numpy.type(evaluate(a, values, sizes)) for a in args]
             out = scalar_dtype(expr)
             return cast_scalar(np.asarray(apply(op, *typed)).astype(out.numpy)[()].item(), out)

@@ -12,8 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from finchsched.backend import cache, emit, load, load_kernel
+from finchsched.backend import cache, load
 from finchsched.backend.cache import KernelCache, cache_folder, open_cache
+from finchsched.backend.emit import emit
+from finchsched.backend.load import load_kernel
 from finchsched.backend.trampoline import TRAMPOLINE
 from finchsched.errors import CacheFolderError
 from unit.backend import sample_kernels as sample
@@ -24,7 +26,8 @@ LOAD = """
 import sys
 import numpy as np
 from unit.backend import sample_kernels as sample
-from finchsched.backend import load, load_kernel
+from finchsched.backend import load
+from finchsched.backend.load import load_kernel
 assert "numba" not in sys.modules and "llvmlite" not in sys.modules
 compiled, original = [], load._compile
 load._compile = lambda *arguments: compiled.append(1) or original(*arguments)
@@ -79,7 +82,8 @@ CALL_C = """
 import sys
 import numpy as np
 from unit.backend import sample_kernels as sample
-from finchsched.backend import load, load_kernel
+from finchsched.backend import load
+from finchsched.backend.load import load_kernel
 compiled, original = [], load._compile
 load._compile = lambda *arguments: compiled.append(1) or original(*arguments)
 x, outs = np.linspace(0.1, 3, 5), [np.zeros(60), np.zeros(60)]
@@ -286,7 +290,8 @@ def test_a_forked_child_can_load(cache_dir):
     script = (
         "import os, threading\n"
         "from unit.backend import sample_kernels as sample\n"
-        "from finchsched.backend import load, load_kernel\n"
+        "from finchsched.backend import load\n"
+        "from finchsched.backend.load import load_kernel\n"
         "load_kernel(sample.spmv())\n"
         "load._guard.acquire()\n"  # as if another thread were loading
         "child = os.fork()\n"

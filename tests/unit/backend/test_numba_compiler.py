@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from finchsched.backend import emit, numba_compiler
-from finchsched.backend.emit import KernelSource
+from finchsched.backend import numba_compiler
+from finchsched.backend.emit import KernelSource, emit
 from finchsched.backend.numba_compiler import compile_numba, compile_result, signature_text
 from unit.backend import sample_kernels as sample
 
