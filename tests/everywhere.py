@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from finchsched.algebra.dtypes import Scalar
-from finchsched.api.build_logic import bind
+from finchsched.api.binding import bind
 from finchsched.api.planning import Entry, compile_graph, linearize
 from finchsched.ast.facts import fill
 from finchsched.ast.kernel import Kernel

@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from finchsched.algebra.dtypes import BOOL, DType, Scalar, as_dtype, cast_scalar
+from finchsched.algebra.dtypes import BOOL, DType, as_dtype, cast_scalar
 from finchsched.algebra.operators import Operator, cast_operator, identity, operator
+from finchsched.api.binding import ValueBinding
 from finchsched.api.einsum_program import EinsumProgram, common_type
 from finchsched.api.einsum_terms import EinsumTerms, Index, Operand
 from finchsched.api.graph import GraphNode, topological
@@ -48,23 +49,12 @@ from finchsched.ast.logic import (
 from finchsched.ast.names import Names
 from finchsched.ast.scalar import Literal, Value, int_literal
 from finchsched.ast.syntax import is_identifier
-from finchsched.formats.fiber_tensor import FiberTensor
 from finchsched.formats.levels import Dense
 
-__all__ = ["BuiltPlan", "ValueBinding", "bind", "build_logic"]
+__all__ = ["BuiltPlan", "build_logic"]
 
 Origin: TypeAlias = tuple[str, int]
 """Where an extent comes from at run time: (slot, axis), or ("", n) for the constant n."""
-
-
-@dataclass(frozen=True, slots=True)
-class ValueBinding:
-    """The Value `name` is scalar number `scalar` cast to `dtype`; if `scalar` is -1, the fill of tensor `tensor`."""
-
-    name: str
-    scalar: int
-    tensor: int
-    dtype: DType
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,19 +72,6 @@ class BuiltPlan:
     extents: dict[str, Origin]
     classes: dict[str, str]
     names: dict[str, str]
-
-
-def bind(
-    built: BuiltPlan, tensors: Sequence[FiberTensor], scalars: Sequence[Scalar]
-) -> tuple[dict[str, FiberTensor], dict[str, Scalar]]:
-    """The tensor of each slot and the scalar of each value."""
-    values: dict[str, Scalar] = {}
-    for value in built.values:
-        if value.scalar < 0:
-            values[value.name] = tensors[value.tensor].fill
-        else:
-            values[value.name] = fit_scalar(scalars[value.scalar], value.dtype)
-    return dict(zip(built.slots, tensors, strict=True)), values
 
 
 def build_logic(roots: Sequence[GraphNode]) -> BuiltPlan:

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["deferred", "is_scipy_sparse", "scipy_sparse"]
+__all__ = ["deferred", "is_masked_array", "is_scipy_sparse", "scipy_sparse"]
 
 
 def deferred(path: str) -> Callable[..., Any]:
@@ -28,3 +28,9 @@ def is_scipy_sparse(x: object) -> bool:
     """Whether `x` is a sparse array or matrix of SciPy.  Nothing can be one before SciPy's module is there."""
     issparse = getattr(sys.modules.get("scipy.sparse"), "issparse", None)
     return issparse is not None and issparse(x)
+
+
+def is_masked_array(x: object) -> bool:
+    """Whether `x` is a masked array.  To ask `np.ma` would import it."""
+    masked = getattr(sys.modules.get("numpy.ma"), "MaskedArray", None)
+    return masked is not None and isinstance(x, masked)

@@ -28,7 +28,7 @@ __all__ = ["asarray", "compute", "computed", "einsum", "explain", "lazy", "plan"
 
 Formats = Mapping[str, str] | str | None
 
-read_tensor = deferred("finchsched.api.read.read_tensor")
+read_tensor = deferred("finchsched.api.read_tensor.read_tensor")
 
 
 def asarray(x: object, *, fill_value: Scalar | None = None, copy: bool = False) -> Tensor:

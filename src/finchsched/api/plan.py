@@ -1,15 +1,18 @@
 """A compiled program with its operands."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
-from finchsched.api.build_logic import bind
+from finchsched.api.binding import bind
 from finchsched.api.deferred import deferred
 from finchsched.api.explain import explain_plan
 from finchsched.api.graph import GraphNode
-from finchsched.api.planning import Executable, lookup
+from finchsched.api.planning import Entry, Executable, lookup, lookup_whole, run_entry
 from finchsched.api.tensor import Tensor
 from finchsched.formats.fiber_tensor import FiberTensor
+
+if TYPE_CHECKING:
+    from finchsched.api.build_logic import BuiltPlan
 
 __all__ = ["Plan"]
 
@@ -37,7 +40,18 @@ class Plan:
     @property
     def executable(self) -> Executable:
         """What the compiler made: IR nodes, stages, kernels."""
-        return self._entry.executable
+        return cast("Executable", self._whole.executable)
+
+    @property
+    def _whole(self) -> Entry:
+        """The entry with all that leads to it: one from disk is compiled when more than results is asked for."""
+        if self._entry.restored:
+            self._entry = lookup_whole(self._program, self._roots)
+        return self._entry
+
+    @property
+    def _built(self) -> "BuiltPlan":
+        return cast("BuiltPlan", self._whole.built)
 
     @property
     def operands(self) -> dict[str, FiberTensor]:
@@ -47,12 +61,12 @@ class Plan:
     @property
     def names(self) -> dict[str, str]:
         """What the user calls the fields, slots and results of the first Logic IR."""
-        return dict(self._entry.built.names)
+        return dict(self._built.names)
 
     @property
     def first_logic(self) -> str:
         """The Logic IR before any pass."""
-        return print_logic(self._entry.built.plan)
+        return print_logic(self._built.plan)
 
     @property
     def logic(self) -> str:
@@ -74,7 +88,9 @@ class Plan:
 
         Raises IndexNameError for a name that the program does not have, ShapeMismatchError for shapes that do not fit.
         """
-        return self.run_timed(**operands)[0] if operands else _wrapped(self.executable.run(self._tensors, self._values))
+        if operands:
+            return self.run_timed(**operands)[0]
+        return _wrapped(run_entry(self._entry, self._program, self._roots))
 
     def run_timed(self, **operands: Any) -> tuple[Any, float]:
         """The result, and the seconds spent in compiled kernels and allocating outputs."""
@@ -88,7 +104,7 @@ class Plan:
         return explain_plan(self)
 
     def __repr__(self) -> str:
-        return f"Plan({', '.join(self._tensors)} -> {', '.join(a.name for a in self._entry.built.plan.result.aliases)})"
+        return f"Plan({', '.join(self._tensors)} -> {', '.join(a.name for a in self._built.plan.result.aliases)})"
 
 
 def _wrapped(results: list[FiberTensor]) -> Any:

@@ -2,9 +2,11 @@
 
 from finchsched.ast.loop import Access, Index, Nest, Tensor
 from finchsched.ast.node import Node, walk
+from finchsched.backend.adaptor import argument_kinds
 from finchsched.backend.load import LoadedKernel
 from finchsched.backend.nest_facts import NestFacts, NestHead, Target
 from finchsched.backend.phase import Phase
+from finchsched.backend.stored_program import StoredPhase
 from finchsched.passes.lower.pattern import pattern_source, target_assign, workspaces
 from finchsched.passes.lower.signature import LoweredNest
 
@@ -30,6 +32,11 @@ class CompiledPhase(Phase):
     def target(self) -> Tensor:
         """The tensor that this phase makes."""
         return self.lowered.nest.target
+
+    def stored(self) -> StoredPhase:
+        """The phase as data."""
+        kernel = self.lowered.kernel
+        return StoredPhase(self.facts, kernel.name, self.kernel.key, argument_kinds(kernel))
 
     @property
     def workspaces(self) -> tuple[Tensor, ...]:

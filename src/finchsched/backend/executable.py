@@ -8,6 +8,7 @@ from finchsched.ast.loop import Access, Index, LoopProgram, Nest
 from finchsched.ast.node import Node, walk
 from finchsched.backend.compiled_phase import CompiledPhase
 from finchsched.backend.load import load_kernel
+from finchsched.backend.stored_program import StoredProgram
 from finchsched.errors import LoweringError
 from finchsched.formats.fiber_tensor import FiberTensor
 from finchsched.passes.lower.lower_nest import lower_nest
@@ -43,6 +44,16 @@ class Executable:
         start = time.perf_counter()
         results = self.run(tensors, values)
         return results, time.perf_counter() - start
+
+    def stored(self, names: tuple[tuple[str, str], ...]) -> StoredProgram | None:
+        """The program as data, for operands and scalars by other names: (name here, name there).
+
+        None if its kernels are not kept on disk.
+        """
+        if not all(phase.kernel.path for phase in self.phases):
+            return None
+        phases = tuple(phase.stored() for phase in self.phases)
+        return StoredProgram(phases, self.results, self.last_use, names)
 
     @property
     def kernel_source(self) -> str:

@@ -17,7 +17,7 @@ from finchsched.algebra.dtypes import INT32, Scalar
 from finchsched.backend.allocate import empty, filled, zeros
 from finchsched.backend.nest_facts import NestFacts
 from finchsched.backend.scalars import evaluate
-from finchsched.errors import DensifyError, KernelError
+from finchsched.errors import DensifyError, KernelError, NeedsWideIndices
 from finchsched.formats.fiber_tensor import FiberTensor
 from finchsched.formats.levels import SparseList
 from finchsched.passes.lower.signature import Bound, Entries, Extent, Least, LoweredNest, Product, Total
@@ -33,10 +33,6 @@ _ROOM = 4
 """First guess at the room of a result of unknown size: this many times the entries of the operands."""
 
 _OFFSETS = np.dtype(np.uint64)
-
-
-class NeedsWideIndices(KernelError):
-    """The result has more entries than 32-bit positions can count; the plan must be made again with wide indices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +62,7 @@ class OutputPlan(ABC):
     shared, or that is sorted anew; "" if there is none.
     """
 
-    def __init__(
-        self, lowered: Lowered, axes: tuple[str, ...], storage: tuple[str, ...], source: str
-    ) -> None:
+    def __init__(self, lowered: Lowered, axes: tuple[str, ...], storage: tuple[str, ...], source: str) -> None:
         self.lowered, self.axes, self.storage, self.source = lowered, axes, storage, source
         self.type = lowered.nest.target.type
         self.dtype = self.type.dtype.numpy
@@ -216,9 +210,7 @@ class _Scatter(OutputPlan):
 _KINDS: dict[str, type[OutputPlan]] = {"dense": _Dense, "shared": _Shared, "append": _Append, "scatter": _Scatter}
 
 
-def output_plan(
-    lowered: Lowered, axes: tuple[str, ...], storage: tuple[str, ...], source: str
-) -> OutputPlan:
+def output_plan(lowered: Lowered, axes: tuple[str, ...], storage: tuple[str, ...], source: str) -> OutputPlan:
     """How to make the target of a nest."""
     return _KINDS[lowered.nest.assembly](lowered, axes, storage, source)
 

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from finchsched.backend.cache import KernelCache
-from finchsched.backend.numba_compiler import unpack
 from finchsched.backend.object_loader import load_object
 
 __all__ = ["OBJECT", "PICKLE", "Call", "restore_kernel", "symbol_of"]
@@ -32,6 +31,8 @@ def restore_kernel(store: KernelCache, name: str, key: str, kinds: bytes) -> Cal
         if data[:1] == OBJECT:
             return load_object(data[1:], symbol_of(key), kinds, store)
         if data[:1] == PICKLE:
+            from finchsched.backend.numba_compiler import unpack  # with it comes the emitter
+
             call: Call = unpack(data[1:]).entry_point
             return call
     except Exception:  # pickle, Numba and LLVM name no closed set of errors; compiling again is right after any
