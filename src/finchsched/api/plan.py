@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Plan"]
 
-print_logic = deferred("finchsched.ast.print_logic.print_logic")
-print_loop = deferred("finchsched.ast.print_loop.print_loop")
+print_logic: Callable[[Any], str] = deferred("finchsched.ast.print_logic.print_logic")
+print_loop: Callable[[Any], str] = deferred("finchsched.ast.print_loop.print_loop")
 
 
 class Plan:

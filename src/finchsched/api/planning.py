@@ -236,7 +236,10 @@ def _from_disk(key: PlanKey) -> Entry | None:
     if current().backend != "numba":
         return None
     found = restore_plan(key)
-    return None if found is None else Entry(*found, restored=True)
+    if found is None:
+        return None
+    binding, program = found
+    return Entry(binding, program, restored=True)
 
 
 def _compiled(key: PlanKey, roots: Sequence[GraphNode]) -> Entry:

@@ -10,6 +10,7 @@ import ctypes
 import struct
 import sys
 from collections.abc import Callable, Sequence
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -34,8 +35,7 @@ declare i64 @PyLong_AsLongLong(ptr)
 declare i64 @PyLong_AsUnsignedLongLongMask(ptr)
 declare i32 @PyObject_IsTrue(ptr)
 declare double @PyFloat_AsDouble(ptr)
-declare double @PyComplex_RealAsDouble(ptr)
-declare double @PyComplex_ImagAsDouble(ptr)
+declare {{ double, double }} @PyComplex_AsCComplex(ptr)
 declare i32 @PyType_IsSubtype(ptr, ptr)
 declare ptr @PyErr_Occurred()
 declare i32 @PyErr_BadArgument()
@@ -124,8 +124,9 @@ float:
   br label %next
 
 complex:
-  %real = call double @PyComplex_RealAsDouble(ptr %object)
-  %imaginary = call double @PyComplex_ImagAsDouble(ptr %object)
+  %complex.value = call {{ double, double }} @PyComplex_AsCComplex(ptr %object)
+  %real = extractvalue {{ double, double }} %complex.value, 0
+  %imaginary = extractvalue {{ double, double }} %complex.value, 1
   store double %real, ptr %slot
   store double %imaginary, ptr %second
   br label %next
@@ -252,4 +253,4 @@ def _pack(kind: str, argument: Any) -> bytes:
         case "b":
             return struct.pack("=q", bool(argument))
         case _:
-            return (int(argument) % (1 << 64)).to_bytes(8, sys.byteorder)
+            return (index(argument) % (1 << 64)).to_bytes(8, sys.byteorder)
