@@ -6,14 +6,15 @@ A stored program names its kernels by their keys in the cache; their machine cod
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from finchsched.algebra.dtypes import Scalar
+from finchsched.ast.scalar import Literal
 from finchsched.backend.cache import KernelCache
-from finchsched.backend.nest_facts import NestFacts
+from finchsched.backend.nest_facts import NestFacts, NestHead, Target
 from finchsched.backend.phase import Phase
 from finchsched.backend.stored_kernel import Call, restore_kernel
-from finchsched.formats.fiber_tensor import FiberTensor
+from finchsched.formats.fiber_tensor import FiberTensor, tensor_type
 
 __all__ = ["RestoredProgram", "StoredPhase", "StoredProgram", "restore_program"]
 
@@ -83,5 +84,15 @@ def restore_program(stored: StoredProgram, store: KernelCache) -> RestoredProgra
         call = restore_kernel(store, phase.kernel, phase.key, phase.kinds)
         if call is None:
             return None
-        phases.append(Phase(phase.facts, _Linked(call)))
+        phases.append(Phase(_with_shared_type(phase.facts), _Linked(call)))
     return RestoredProgram(stored, tuple(phases))
+
+
+def _with_shared_type(facts: NestFacts) -> NestFacts:
+    """The facts with the one object that stands for the target's type in this process: comparing it costs nothing."""
+    target = facts.nest.target
+    made = target.type
+    if not isinstance(made.fill, Literal):
+        return facts
+    shared = tensor_type(made.levels, made.perm, made.dtype, made.fill.value)
+    return replace(facts, nest=NestHead(Target(target.name, shared), facts.nest.assembly))
