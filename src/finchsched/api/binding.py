@@ -1,8 +1,7 @@
 """How the operands of a program become the tensors and scalars of its plan."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from finchsched.algebra.dtypes import DType, Scalar
 from finchsched.api.promotion import fit_scalar
@@ -11,8 +10,7 @@ from finchsched.formats.fiber_tensor import FiberTensor
 __all__ = ["Binding", "Bound", "ValueBinding", "bind"]
 
 
-@dataclass(frozen=True, slots=True)
-class ValueBinding:
+class ValueBinding(NamedTuple):
     """The Value `name` is scalar number `scalar` cast to `dtype` (None: as it is).
 
     If `scalar` is -1, it is the fill of tensor number `tensor`.
@@ -24,8 +22,7 @@ class ValueBinding:
     dtype: DType | None
 
 
-@dataclass(frozen=True, slots=True)
-class Binding:
+class Binding(NamedTuple):
     """slots: the name of each tensor, by its number.  values: one per Value."""
 
     slots: tuple[str, ...]

@@ -9,10 +9,10 @@ entry or kernels, means that the program is compiled as if there were no entry.
 import os
 import pickle
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from finchsched.api.binding import Binding, Bound
 from finchsched.backend.cache import open_cache
@@ -25,8 +25,7 @@ _NAME = "plan"
 _ROOT = Path(__file__).parent.parent
 
 
-@dataclass(frozen=True, slots=True)
-class _StoredPlan:
+class _StoredPlan(NamedTuple):
     binding: Binding
     program: StoredProgram
 

@@ -18,7 +18,7 @@ from finchsched.backend.allocate import empty, filled, zeros
 from finchsched.backend.nest_facts import NestFacts
 from finchsched.backend.scalars import evaluate
 from finchsched.errors import DensifyError, KernelError, NeedsWideIndices
-from finchsched.formats.fiber_tensor import FiberTensor
+from finchsched.formats.fiber_tensor import FiberTensor, shared_type
 from finchsched.formats.levels import SparseList
 from finchsched.passes.lower.signature import Bound, Entries, Extent, Least, LoweredNest, Product, Total
 from finchsched.settings import current
@@ -64,7 +64,7 @@ class OutputPlan(ABC):
 
     def __init__(self, lowered: Lowered, axes: tuple[str, ...], storage: tuple[str, ...], source: str) -> None:
         self.lowered, self.axes, self.storage, self.source = lowered, axes, storage, source
-        self.type = lowered.nest.target.type
+        self.type = shared_type(lowered.nest.target.type)
         self.dtype = self.type.dtype.numpy
         self.none: list[Array | None] = [None] * len(axes)
 

@@ -6,21 +6,19 @@ A stored program names its kernels by their keys in the cache; their machine cod
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from finchsched.algebra.dtypes import Scalar
-from finchsched.ast.scalar import Literal
 from finchsched.backend.cache import KernelCache
-from finchsched.backend.nest_facts import NestFacts, NestHead, Target
+from finchsched.backend.nest_facts import NestFacts
 from finchsched.backend.phase import Phase
 from finchsched.backend.stored_kernel import Call, restore_kernel
-from finchsched.formats.fiber_tensor import FiberTensor, tensor_type
+from finchsched.formats.fiber_tensor import FiberTensor
 
 __all__ = ["RestoredProgram", "StoredPhase", "StoredProgram", "restore_program"]
 
 
-@dataclass(frozen=True, slots=True)
-class StoredPhase:
+class StoredPhase(NamedTuple):
     """A phase and its kernel's name, key and kinds of arguments."""
 
     facts: NestFacts
@@ -29,8 +27,7 @@ class StoredPhase:
     kinds: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class StoredProgram:
+class StoredProgram(NamedTuple):
     """Phases in order, and the names of the results.
 
     last_use: the temporaries that are no longer needed after each phase.  names: (name in the phases, name outside) of
@@ -43,17 +40,15 @@ class StoredProgram:
     names: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Linked:
+class _Linked(NamedTuple):
     call: Call
 
 
-@dataclass(frozen=True, slots=True)
 class RestoredProgram:
     """A stored program with its kernels loaded.  Stateless: it may run in several threads at once."""
 
-    stored: StoredProgram
-    phases: tuple[Phase, ...]
+    def __init__(self, stored: StoredProgram, phases: tuple[Phase, ...]) -> None:
+        self.stored, self.phases = stored, phases
 
     def run(self, tensors: Mapping[str, FiberTensor], values: Mapping[str, Scalar]) -> list[FiberTensor]:
         """The results for operands and scalars by their names outside.
@@ -84,15 +79,5 @@ def restore_program(stored: StoredProgram, store: KernelCache) -> RestoredProgra
         call = restore_kernel(store, phase.kernel, phase.key, phase.kinds)
         if call is None:
             return None
-        phases.append(Phase(_with_shared_type(phase.facts), _Linked(call)))
+        phases.append(Phase(phase.facts, _Linked(call)))
     return RestoredProgram(stored, tuple(phases))
-
-
-def _with_shared_type(facts: NestFacts) -> NestFacts:
-    """The facts with the one object that stands for the target's type in this process: comparing it costs nothing."""
-    target = facts.nest.target
-    made = target.type
-    if not isinstance(made.fill, Literal):
-        return facts
-    shared = tensor_type(made.levels, made.perm, made.dtype, made.fill.value)
-    return replace(facts, nest=NestHead(Target(target.name, shared), facts.nest.assembly))
