@@ -49,10 +49,16 @@ def restore_plan(key: tuple[Any, ...]) -> tuple[Binding, RestoredProgram] | None
 
 
 def store_plan(key: tuple[Any, ...], bound: Bound, program: StoredProgram) -> None:
-    """Store a plan for other processes, unless its key or something in it cannot be written down."""
+    """Store a plan for other processes.
+
+    Nothing is stored if the key or something in the plan cannot be written down, or if a kernel is not in the cache:
+    this process may have loaded it before the folder was emptied, or another one named.
+    """
     name = plan_digest(key)
     store = open_cache() if name else None
     if store is None or name is None:
+        return
+    if not all(store.object_path(phase.kernel, phase.key).exists() for phase in program.phases):
         return
     try:
         data = pickle.dumps(_StoredPlan(Binding(bound.slots, bound.values), program), pickle.HIGHEST_PROTOCOL)

@@ -15,6 +15,7 @@ from finchsched.api import planning, stored_plans
 from finchsched.api.planning import linearize, plan_cache
 from finchsched.api.stored_plans import plan_digest
 from finchsched.autoschedule import driver
+from finchsched.backend import load
 from finchsched.settings import config
 
 SRC = Path(__file__).parents[3] / "src"
@@ -60,9 +61,11 @@ def test_a_second_process_neither_compiles_nor_plans(tmp_path):
 
 @pytest.fixture(autouse=True)
 def plans_on_disk(tmp_path, monkeypatch):
-    """A folder of their own, the real compiler, and nothing in memory; gives the folder."""
+    """A folder of their own, the real compiler, and nothing in memory, kernels included; gives the folder."""
     folder = tmp_path / "plans"
     monkeypatch.setenv("FINCHSCHED_CACHE_DIR", str(folder))
+    monkeypatch.setattr(load, "_loaded", {})
+    monkeypatch.setattr(load, "_loading", {})
     monkeypatch.setattr(planning, "restore_plan", stored_plans.restore_plan)
     monkeypatch.setattr(planning, "store_plan", stored_plans.store_plan)
     monkeypatch.setattr(planning, "load_compiler", lambda: driver.compile_logic)
@@ -103,40 +106,72 @@ def test_from_disk(compiled):
     assert len(compiled) == 1
 
 
-def plan_file(folder):
-    (path,) = folder.glob("plan_*.obj")
+def test_a_plan_without_its_kernels_is_not_stored(plans_on_disk, compiled):
+    product()
+    for path in plans_on_disk.iterdir():
+        path.unlink()
+    plan_cache.clear()
+    product()  # the kernel is in memory, and in no folder
+    assert not list(plans_on_disk.glob("plan_*"))
+    assert len(compiled) == 2
+
+
+# ---------------------------------------------------------------------------------------------- damaged entries
+
+
+@pytest.fixture
+def plan_file(plans_on_disk, compiled):
+    """The file of the one stored plan, which is known to be used as long as nobody touches it."""
+    product()
+    (path,) = plans_on_disk.glob("plan_*.obj")
+    plan_cache.clear()
+    product()
+    assert len(compiled) == 1
+    plan_cache.clear()
     return path
 
 
 @pytest.mark.parametrize("where", [0, 31, 32, 63, 64, 200, -1])
-def test_a_flipped_byte_plans_again(plans_on_disk, compiled, where):
-    fs.asarray(matrix()) * fs.asarray(matrix(1))
-    path = plan_file(plans_on_disk)
-    good = path.read_bytes()
-    path.write_bytes(good[:where] + bytes([good[where] ^ 1]) + good[where:][1:])
-    plan_cache.clear()
-    fs.asarray(matrix()) * fs.asarray(matrix(1))
+def test_a_flipped_byte_plans_again(plan_file, compiled, where):
+    good = plan_file.read_bytes()
+    damaged = bytearray(good)
+    damaged[where] ^= 1
+    plan_file.write_bytes(damaged)
+    product(1)
     assert len(compiled) == 2
-    assert path.read_bytes() == good
+    assert plan_file.read_bytes() == good
+
+
+@pytest.mark.parametrize("size", [0, 5, 40, 65, 500])
+def test_a_truncated_plan_is_made_again(plan_file, compiled, size):
+    plan_file.write_bytes(plan_file.read_bytes()[:size])
+    product(1)
+    assert len(compiled) == 2
 
 
 @pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])
-def test_a_file_that_others_can_write_to_is_not_read(plans_on_disk, compiled, mode):
-    fs.asarray(matrix()) * fs.asarray(matrix(1))
-    plan_file(plans_on_disk).chmod(mode)
-    plan_cache.clear()
-    fs.asarray(matrix()) * fs.asarray(matrix(1))
+def test_a_file_that_others_can_write_to_is_not_read(plan_file, compiled, mode):
+    plan_file.chmod(mode)
+    product(1)
     assert len(compiled) == 2
 
 
-def test_an_entry_of_another_form_plans_again(plans_on_disk, compiled):
-    fs.asarray(matrix()) * fs.asarray(matrix(1))
-    store, key = stored_plans.open_cache(), bytes.hex(plan_file(plans_on_disk).read_bytes()[32:64])
-    for data in (b"no pickle", pickle.dumps({"a": 1})):
-        store.put_object("plan", key, data)
-        plan_cache.clear()
-        fs.asarray(matrix()) * fs.asarray(matrix(1))
-    assert len(compiled) == 3
+@pytest.mark.parametrize("data", [b"no pickle", pickle.dumps({"a": 1})])
+def test_an_entry_of_another_form_plans_again(plan_file, compiled, data):
+    key = plan_file.read_bytes()[32:64].hex()
+    stored_plans.open_cache().put_object("plan", key, data)
+    product(1)
+    assert len(compiled) == 2
+
+
+@pytest.mark.parametrize("damage", ["flipped", "gone"])
+def test_a_plan_with_a_damaged_kernel_is_made_again(plan_file, plans_on_disk, compiled, damage):
+    (kernel,) = plans_on_disk.glob("make_*.obj")
+    data = bytearray(kernel.read_bytes())
+    data[200] ^= 1
+    kernel.write_bytes(data) if damage == "flipped" else kernel.unlink()
+    product(1)
+    assert len(compiled) == 2
 
 
 def test_a_plan_shows_what_it_is_although_it_came_from_disk(compiled):
