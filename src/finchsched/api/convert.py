@@ -7,11 +7,11 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from finchsched.algebra.dtypes import ELEMENT_DTYPES, INT32, INT64, DType, Scalar, as_dtype, cast_scalar
 from finchsched.api.coordinate_input import coordinate_tensor, index_arrays
+from finchsched.api.deferred import is_masked_array, is_scipy_sparse
 from finchsched.errors import DtypeError, FormatError
 from finchsched.formats.checks import rows_sorted_unique
 from finchsched.formats.fiber_tensor import FiberTensor, cast_fill, fill_node, tensor_type
@@ -27,9 +27,9 @@ _INDEX = {np.dtype(np.int32): INT32, np.dtype(np.int64): INT64}
 
 def to_fiber_tensor(x: object, fill_value: Scalar | None, copy: bool) -> FiberTensor:
     """What `asarray` does, for everything but tensors.  Raises DtypeError and FormatError naming what was found."""
-    if sp.issparse(x):
+    if is_scipy_sparse(x):
         return scipy_tensor(x, fill_value, copy)
-    if isinstance(x, np.ma.MaskedArray):
+    if is_masked_array(x):
         raise FormatError("masked arrays are not supported\nhint: fill the masked entries with .filled(value)")
     if isinstance(x, list | tuple):
         return dense_tensor(_from_list(x), fill_value, False)

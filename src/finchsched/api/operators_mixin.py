@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from finchsched.algebra.dtypes import DType
 from finchsched.api.convert import element_dtype, to_fiber_tensor
+from finchsched.api.deferred import is_scipy_sparse
 from finchsched.api.graph import (
     GraphNode,
     cast_node,
@@ -37,7 +37,7 @@ def as_node(value: object) -> GraphNode | None:
         return scalar_node(value.item(), element_dtype(value.dtype))
     if isinstance(value, bool | int | float | complex):
         return scalar_node(value, weak_type(value))
-    if isinstance(value, np.ndarray | list) or sp.issparse(value):
+    if isinstance(value, np.ndarray | list) or is_scipy_sparse(value):
         return tensor_node(to_fiber_tensor(value, None, False))
     return None
 

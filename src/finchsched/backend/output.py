@@ -8,17 +8,18 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from finchsched.algebra.dtypes import INT32, Scalar
 from finchsched.backend.allocate import empty, filled, zeros
+from finchsched.backend.nest_facts import NestFacts
 from finchsched.backend.scalars import evaluate
-from finchsched.errors import DensifyError, KernelError
+from finchsched.errors import DensifyError, KernelError, NeedsWideIndices
 from finchsched.formats.coordinates import sort_order
-from finchsched.formats.fiber_tensor import FiberTensor
+from finchsched.formats.fiber_tensor import FiberTensor, shared_type
 from finchsched.formats.levels import SparseCOO, SparseList
 from finchsched.formats.levels.sparse_coo import counted_at
 from finchsched.passes.lower.signature import Bound, Entries, Extent, Least, LoweredNest, Product, Total
@@ -28,6 +29,7 @@ __all__ = ["Array", "NeedsWideIndices", "Output", "OutputPlan", "Run", "evaluate
 
 Array = NDArray[Any]
 Make = Callable[[int, np.dtype[Any]], Array]
+Lowered: TypeAlias = LoweredNest | NestFacts
 
 _ROOM = 4
 """First guess at the room of a result of unknown size: this many times the entries of the operands."""
@@ -36,10 +38,6 @@ _ROW = 1 << 20
 """A whole row more than that, so that it is not asked for in the middle of one, unless rows are very long."""
 
 _OFFSETS = np.dtype(np.uint64)
-
-
-class NeedsWideIndices(KernelError):
-    """The result has more entries than 32-bit positions can count; the plan must be made again with wide indices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +67,9 @@ class OutputPlan(ABC):
     shared, or that is sorted anew; "" if there is none.
     """
 
-    def __init__(self, lowered: LoweredNest, axes: tuple[str, ...], storage: tuple[str, ...], source: str) -> None:
+    def __init__(self, lowered: Lowered, axes: tuple[str, ...], storage: tuple[str, ...], source: str) -> None:
         self.lowered, self.axes, self.storage, self.source = lowered, axes, storage, source
-        self.type = lowered.nest.target.type
+        self.type = shared_type(lowered.nest.target.type)
         self.dtype = self.type.dtype.numpy
         self.none: list[Array | None] = [None] * len(axes)
 
@@ -252,7 +250,7 @@ _KINDS: dict[str, type[OutputPlan]] = {
 }
 
 
-def output_plan(lowered: LoweredNest, axes: tuple[str, ...], storage: tuple[str, ...], source: str) -> OutputPlan:
+def output_plan(lowered: Lowered, axes: tuple[str, ...], storage: tuple[str, ...], source: str) -> OutputPlan:
     """How to make the target of a nest."""
     return _KINDS[lowered.nest.assembly](lowered, axes, storage, source)
 
@@ -267,7 +265,7 @@ def _enlarged(array: Array | None, count: int, dtype: np.dtype[Any], make: Make)
     return larger
 
 
-def room_at_first(lowered: LoweredNest, storage: tuple[str, ...], number: int, run: Run) -> int:
+def room_at_first(lowered: Lowered, storage: tuple[str, ...], number: int, run: Run) -> int:
     """Coordinates that level `number` of an appended target gets room for before its kernel runs.
 
     storage: index names of the target in storage order.

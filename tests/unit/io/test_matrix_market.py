@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from finchsched.errors import DtypeError, FileFormatError
-from finchsched.io import CoordinateArray, read_matrix_market
+from finchsched.io.entries import CoordinateArray
+from finchsched.io.matrix_market import read_matrix_market
 from finchsched.io.text_source import BLOCK_BYTES
 
 BANNER = "%%MatrixMarket matrix coordinate "

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from finchsched.errors import FileFormatError
-from finchsched.io import CoordinateArray, read_matrix_market
+from finchsched.io.entries import CoordinateArray
+from finchsched.io.matrix_market import read_matrix_market
 from finchsched.io.text_source import BLOCK_BYTES, LINE_BYTES
 
 BANNER = "%%MatrixMarket matrix coordinate "
