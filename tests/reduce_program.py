@@ -96,7 +96,7 @@ def _plainer(operand: Operand) -> Iterator[Operand]:
     if operand.fill not in (0, 0.0) or str(operand.fill) == "-0.0":
         yield replace(operand, fill=type(operand.fill)(0))
     if operand.values.dtype != np.float64:
-        yield replace(operand, values=operand.values.astype(np.float64), fill=float(operand.fill))
+        yield replace(operand, values=operand.values.real.astype(np.float64), fill=float(np.real(operand.fill)))
     for at in np.argwhere(operand.mask):
         mask = operand.mask.copy()
         mask[tuple(at)] = False

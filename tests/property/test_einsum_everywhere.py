@@ -107,6 +107,12 @@ def test_an_identity_is_stored_where_the_result_has_no_fill(reduction: str, fill
     check_everywhere(Program(f"R[j] {reduction}= A[j,i] * (j < 7)", {"A": operand}, {}, (nest(output), (0,))))
 
 
+def test_a_run_of_infinite_complex_numbers_keeps_their_other_part() -> None:
+    nothing = Operand(np.zeros((2, 3), np.complex128), np.zeros((2, 3), np.bool), 0j, nest("ds"), (0, 1))
+    endless = Operand(np.array(-INF), np.array(True), 0.0, nest(""), ())
+    check_everywhere(Program("R[i] += C[i,j] + B", {"C": nothing, "B": endless}, {}))
+
+
 def choice(value: float) -> Program:
     rows = Operand(np.array([value, value]), np.array([True, True]), 0.0, nest("d"), (0,))
     nothing = Operand(np.ones((2, 2)), np.zeros((2, 2), np.bool), 0.0, nest("ds"), (0, 1))

@@ -7,7 +7,7 @@ import numpy as np
 
 from finchsched.errors import DtypeError
 
-__all__ = ["imaginary_part", "keep_whole", "phase_angle", "power", "real_part", "repeat_multiply"]
+__all__ = ["imaginary_part", "keep_whole", "phase_angle", "power", "real_part", "repeat_add", "repeat_multiply"]
 
 
 def power(base: Any, exponent: Any) -> Any:
@@ -20,6 +20,17 @@ def power(base: Any, exponent: Any) -> Any:
             "hint: cast the base with .astype('float64')"
         )
     return np.power(base, exponent)
+
+
+def repeat_add(term: Any, count: Any) -> Any:
+    """`term` added up `count` >= 0 times.  Each part by itself: an infinite one must not make NaN of the other."""
+    held = np.asarray(term)
+    if held.dtype.kind != "c":
+        return (held * np.asarray(count).astype(held.dtype))[()]
+    times = np.asarray(count).astype(held.real.dtype)
+    total = np.empty(np.broadcast_shapes(held.shape, times.shape), held.dtype)
+    total.real, total.imag = held.real * times, held.imag * times
+    return total[()]
 
 
 def repeat_multiply(base: Any, count: Any) -> Any:

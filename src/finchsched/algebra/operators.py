@@ -3,7 +3,8 @@
 An operator is looked up by name (`operator("add")`).  Its types are NumPy's (`result_type`), its meaning on NumPy
 scalars and arrays is `apply`; the backend spells the same meaning in Numba (`finchsched.backend.spelling`).
 
-`repeat_mul(x, n)` is x multiplied n >= 0 times, the fill of a product over n structural elements.
+`repeat_add(x, n)` and `repeat_mul(x, n)` are x added up and multiplied n >= 0 times, the fills of a sum and of a
+product over n structural elements.
 
 Absorbers are declared and belong to the *meaning* of a sparse map, not to its algebra (see docs/system.md, "What a
 value is"): a structural zero times anything is a structural zero, even beside a stored NaN, as in SciPy, GraphBLAS and
@@ -29,7 +30,15 @@ from finchsched.algebra.dtypes import (
     result_dtype,
     scalar_key,
 )
-from finchsched.algebra.meaning import imaginary_part, keep_whole, phase_angle, power, real_part, repeat_multiply
+from finchsched.algebra.meaning import (
+    imaginary_part,
+    keep_whole,
+    phase_angle,
+    power,
+    real_part,
+    repeat_add,
+    repeat_multiply,
+)
 from finchsched.errors import DtypeError, IndexNameError
 
 __all__ = [
@@ -91,6 +100,7 @@ _ALL = (
     Operator("floordiv", 2, "floor_divide", "//", real=True),
     Operator("mod", 2, "remainder", "%", real=True),
     Operator("pow", 2, "power", "**"),
+    Operator("repeat_add", 2),
     Operator("repeat_mul", 2),
     Operator("neg", 1, "negative", "-"),
     Operator("positive", 1, "positive"),
@@ -169,6 +179,7 @@ OPERATORS = {op.name: op for op in _ALL}
 _WHOLE = ("floor", "ceil", "trunc", "round")
 _OWN: dict[str, Callable[..., Any]] = {
     "pow": power,
+    "repeat_add": repeat_add,
     "repeat_mul": repeat_multiply,
     "real": real_part,
     "imag": imaginary_part,
@@ -220,7 +231,7 @@ def result_type(op: Operator, *dtypes: DType) -> tuple[tuple[DType, ...], DType]
     if op.name == "where":
         common = result_dtype(*dtypes[1:])
         return (BOOL, common, common), common
-    if op.name == "repeat_mul":
+    if op.name in ("repeat_add", "repeat_mul"):
         return (dtypes[0], INT64), dtypes[0]
     if op.name == "angle" and not dtypes[0].is_complex:
         return result_type(operator("sqrt"), INT64 if dtypes[0].is_bool else dtypes[0])

@@ -50,7 +50,7 @@ _ALIASES = {
     **{dtype.name: f"to_{dtype}" for dtype in ELEMENT_DTYPES},
 }
 """NumPy's names of the operators, and the element types."""
-_NOT_CALLED = ("and", "or", "not", "minplus_add", "maxplus_add", "repeat_mul")
+_NOT_CALLED = ("and", "or", "not", "minplus_add", "maxplus_add", "repeat_add", "repeat_mul")
 _CALLS = {
     **{name: name for name in OPERATORS if name not in _NOT_CALLED and not name.startswith("to_")},
     **_ALIASES,

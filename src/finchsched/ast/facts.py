@@ -202,7 +202,12 @@ def _fold_by_class(op: Operator, a: Node, b: Node) -> Node | None:
             continue
         if op.name == "mul" and known.value == 0 and _kind(other):
             return Literal(_nan_if(_kind(other) in ("inf", "nan"), out), out)
-        if op.name.endswith("add") and _kind(known) == "inf" and _kind(other) in _FINITE and out.is_float:
+        if (
+            op.name in ("add", "minplus_add", "maxplus_add")
+            and _kind(known) == "inf"
+            and _kind(other) in _FINITE
+            and out.is_float
+        ):
             return known
     if op.name == "sub" and isinstance(b, Literal) and b.value == 0 and scalar_dtype(a) == out:
         return a
@@ -258,7 +263,9 @@ def fold_repeat(op: Operator, init: Literal, value: Node, extents: tuple[str, ..
             odd = Call(operator("ne"), (Call(operator("mod"), (count, Literal(2, INT64))), Literal(0, INT64)))
             repeated = Call(operator("where"), (odd, value, Literal(identity(op, init.dtype), init.dtype)))
         case _:
-            repeated = Call(operator("mul"), (value, _cast_fill(count, init.dtype)))
+            # A complex number that is infinite in one part, times a complex count, would be NaN in the other.
+            name, times = ("repeat_add", count) if init.dtype.is_complex else ("mul", _cast_fill(count, init.dtype))
+            repeated = Call(operator(name), (value, times))
     return fold_call(op, (init, repeated))
 
 

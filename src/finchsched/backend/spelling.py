@@ -89,7 +89,7 @@ def uses_twice(op: Operator, dtype: DType, args: tuple[Text, ...]) -> bool:
             return args[1].constant == 2
         case "sign":
             return dtype.is_integer
-        case "angle":
+        case "angle" | "repeat_add":
             return dtype.is_complex
         case _:
             return op.name == "square"
@@ -157,6 +157,10 @@ def _integer_operator(op: Operator, dtype: DType, args: tuple[Text, ...], prelud
             return _narrow(_text(f"{args[0].text} * {args[0].text}", PRODUCT, args), dtype, prelude)
         case "pow" | "left_shift" | "right_shift":
             return _call(prelude.helper("power" if op.name == "pow" else op.name), args)
+        case "repeat_add":
+            return _narrow(
+                _infix(*_INFIX["mul"], (args[0], spell_cast(args[1], INT64, dtype, prelude))), dtype, prelude
+            )
         case "repeat_mul":
             wide = UINT64 if dtype.is_unsigned else INT64
             base, count = spell_cast(args[0], dtype, wide, prelude), spell_cast(args[1], INT64, wide, prelude)
@@ -183,6 +187,8 @@ def _float_operator(op: Operator, dtype: DType, args: tuple[Text, ...], prelude:
             return _call(prelude.helper("power"), args)
         case "repeat_mul":
             return _call(prelude.helper("power"), (args[0], spell_cast(args[1], INT64, dtype, prelude)))
+        case "repeat_add":
+            return _infix(*_INFIX["mul"], (args[0], spell_cast(args[1], INT64, dtype, prelude)))
         case "neg":
             return _text(f"-{args[0].at(UNARY)}", UNARY, args)
         case "abs":
@@ -203,6 +209,10 @@ def _complex_operator(op: Operator, dtype: DType, args: tuple[Text, ...], prelud
             return _text(f"{args[0].text} * {args[0].text}", PRODUCT, args)
         case "pow" if args[1].constant == 2:
             return _text(f"{args[0].text} * {args[0].text}", PRODUCT, args)
+        case "repeat_add":
+            term, times = args[0].text, spell_cast(args[1], INT64, dtype.real, prelude).text
+            parts = f"complex({term}.real * {times}, {term}.imag * {times})"
+            return _call(prelude.cast(dtype), (_text(parts, PRIMARY, args),))
         case "repeat_mul":
             return _call(prelude.helper("power"), (args[0], spell_cast(args[1], INT64, dtype, prelude)))
         case "neg":

@@ -207,7 +207,7 @@ def test_types_of_two_different_arguments_are_numpys(name: str) -> None:
 
 def test_every_operator_but_these_is_compared_with_numpy() -> None:
     casts = {f"to_{kind}" for kind in ELEMENT_DTYPES}
-    assert set(OPERATORS) - set(NUMPY) == casts | {"where", "repeat_mul"}
+    assert set(OPERATORS) - set(NUMPY) == casts | {"where", "repeat_add", "repeat_mul"}
 
 
 def test_where_keeps_its_condition_out_of_promotion() -> None:

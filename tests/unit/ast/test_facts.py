@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from finchsched.algebra.dtypes import BOOL, ELEMENT_DTYPES, FLOAT32, FLOAT64, INT64, DType, Scalar, cast_scalar
+from finchsched.algebra.dtypes import (
+    BOOL,
+    COMPLEX128,
+    ELEMENT_DTYPES,
+    FLOAT32,
+    FLOAT64,
+    INT64,
+    DType,
+    Scalar,
+    cast_scalar,
+)
 from finchsched.algebra.operators import OPERATORS, apply, operator, result_type
 from finchsched.ast.facts import dtype, fields, fill, fold_call, fold_repeat, is_identity, scalar_dtype
 from finchsched.ast.format import TensorType
@@ -169,7 +179,7 @@ def same(a: Scalar, b: Scalar) -> bool:
 @pytest.mark.parametrize("kind", [BOOL, INT64, FLOAT64], ids=str)
 def test_folding_literals_is_applying_the_operator(op: object, kind: DType) -> None:
     """As NumPy does; operators that NumPy lacks for a type are refused."""
-    values = SAMPLES[kind] if op.name != "repeat_mul" else [cast_scalar(n, kind) for n in (0, 1, 3)]  # type: ignore[attr-defined]
+    values = SAMPLES[kind] if not op.name.startswith("repeat_") else [cast_scalar(n, kind) for n in (0, 1, 3)]  # type: ignore[attr-defined]
     for a, b in product(values, values):
         try:
             found = fold_call(op, (Literal(a, kind), Literal(b, kind)))  # type: ignore[arg-type]
@@ -191,7 +201,9 @@ def test_what_classes_decide_holds_for_every_value_of_the_class(op: object) -> N
             return
         for v in KINDS[kind]:
             args = (value, v) if swapped else (v, value)
-            want = np.asarray(apply(op, *map(np.float64, args)))  # type: ignore[arg-type]
+            wanted = result_type(op, FLOAT64, FLOAT64)[0]  # type: ignore[arg-type]
+            typed = (kind.numpy.type(cast_scalar(arg, kind)) for kind, arg in zip(wanted, args, strict=True))
+            want = np.asarray(apply(op, *typed))  # type: ignore[arg-type]
             got = evaluate_scalar(found, {"v": v}, {}.__getitem__)
             assert same(got, want.item()), (op, args, found)
 
@@ -208,6 +220,13 @@ def test_a_repeated_fill_is_the_fold(name: str, value: float, count: int) -> Non
     for _ in range(2 * count):
         want = apply(op, want, np.float64(value))
     assert same(got, want.item()), found
+
+
+@pytest.mark.parametrize("value", [2 - 1j, complex(INF, 2.0), complex(NAN, 0.0), 0j])
+def test_a_repeated_complex_fill(value: complex) -> None:
+    found = fold_repeat(operator("add"), Literal(0j, COMPLEX128), Literal(value, COMPLEX128), ("i",))
+    got = evaluate_scalar(found, {}, {"i": 3}.__getitem__)
+    assert same(got, value + value + value)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])

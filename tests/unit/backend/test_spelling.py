@@ -73,7 +73,7 @@ def arguments(dtype):
 def applicable(dtype):
     """(operator, type of the result) of all that take this type without a cast."""
     for op in OPERATORS.values():
-        if cast_target(op) is not None or op.name == "repeat_mul":
+        if cast_target(op) is not None or op.name.startswith("repeat_"):
             continue
         given = (BOOL, dtype, dtype) if op.name == "where" else (dtype,) * op.arity
         try:
@@ -187,7 +187,7 @@ def compare_complex(op, got, expected, what, args):
 
 def test_all_operators_are_covered():
     covered = {op.name for dtype in ELEMENT_DTYPES for op, _ in applicable(dtype)}
-    assert covered | {"repeat_mul"} == {name for name in OPERATORS if not name.startswith("to_")}
+    assert covered | {"repeat_add", "repeat_mul"} == {name for name in OPERATORS if not name.startswith("to_")}
 
 
 @pytest.mark.parametrize("backend", ["numba", "python"])
@@ -224,6 +224,22 @@ def test_integers_of_both_signs_are_compared_exactly(backend):
         sides = [[int(v) for v in side] for side in ((a, b) if out.name[2] == "0" else (b, a))]
         exact = [getattr(p, f"__{out.name[:2]}__")(q) for p, q in zip(*sides, strict=True)]
         assert found.tolist() == exact, out.name
+
+
+@pytest.mark.parametrize("dtype", [INT8, UINT64, FLOAT32, COMPLEX64, COMPLEX128], ids=str)
+def test_repeated_sums(dtype):
+    x, count, out = Buffer("x", dtype, False), Buffer("count", INT64, False), Buffer("out", dtype, True)
+    i = pos("i")
+    loop = For(i, FIRST, LAST, Seq((Store(out, i, call("repeat_add", Load(x, i), Load(count, i))),)))
+    kernel = Kernel("sums", (), (x, count, out), Seq((loop,)), False)
+    counts = np.array([1, 2, 3, 70])
+    values = [1, 3, 100] if dtype.is_integer else [0.5, np.inf, *([complex(-np.inf, 2.0)] if dtype.is_complex else [])]
+    for value in values:
+        made = np.zeros(4, dtype.numpy)
+        expected = [np.add.reduce(np.full(n, value, dtype.numpy), dtype=dtype.numpy) for n in counts]
+        for backend in ("numba", "python"):
+            run(kernel, backend, 0, 4, np.zeros(8, np.int64), np.full(4, value, dtype.numpy), counts, made)
+            np.testing.assert_array_equal(made, expected)
 
 
 @pytest.mark.parametrize("dtype", [INT64, UINT8, UINT64, FLOAT32, COMPLEX64], ids=str)

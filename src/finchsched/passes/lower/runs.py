@@ -6,7 +6,7 @@ An idempotent reduction happens once, a sum is one multiplication, a product is 
 from collections.abc import Callable
 from functools import partial, reduce
 
-from finchsched.algebra.dtypes import UINT64, DType
+from finchsched.algebra.dtypes import INT64, UINT64, DType
 from finchsched.algebra.operators import operator
 from finchsched.ast.kernel import ONE, ZERO, Apply, Const, KernelExpr, KernelStmt, Seq, Set, Var, While
 from finchsched.ast.loop import Access, Assign, Block, Loop, Scalar
@@ -69,6 +69,9 @@ def _repeat(
     if op is None or op.idempotent or (op.name in ("add", "mul") and dtype.is_bool):
         return write(stmt, value)
     if op.name in ("add", "minplus_add", "maxplus_add"):
+        if dtype.is_complex:  # part by part
+            repeated = reduce(lambda sum_, count: binary("repeat_add", sum_, cast(count, INT64)), counts, value)
+            return write(stmt, repeated)
         times = Var(names.fresh("times"), dtype)
         # A product of counts may exceed 64 bits, so they are multiplied in the type of the sum.
         number = reduce(partial(binary, "mul"), [cast(count, dtype) for count in counts])
