@@ -45,6 +45,17 @@ def _share_kernel_cache() -> None:
         os.environ["FINCHSCHED_CACHE_DIR"] = str(folder)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _plans_of_this_process():
+    """Plans that earlier runs left on disk would be run in place of what is tested; the tests of them ask for them."""
+    from finchsched.api import planning
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(planning, "restore_plan", lambda key: None)
+        patch.setattr(planning, "store_plan", lambda key, bound, program: None)
+        yield
+
+
 @pytest.fixture
 def golden(request: pytest.FixtureRequest) -> Callable[[GoldenPair, str], None]:
     """`golden(pair, actual)` compares with a golden pair, or rewrites it under --update-golden."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from finchsched.algebra.dtypes import Scalar
-from finchsched.api.build_logic import bind
+from finchsched.api.binding import bind
 from finchsched.api.planning import Entry, compile_graph, linearize
 from finchsched.ast.facts import fill
 from finchsched.ast.kernel import Kernel
@@ -20,10 +20,10 @@ from finchsched.ast.scalar import Value
 from finchsched.ast.validate_kernel import validate_kernel
 from finchsched.ast.validate_logic import validate_logic
 from finchsched.ast.validate_loop import validate_loop
+from finchsched.backend.compiled_phase import CompiledPhase
 from finchsched.backend.emit import emit
 from finchsched.backend.executable import Executable
 from finchsched.backend.load import LoadedKernel
-from finchsched.backend.phase import Phase
 from finchsched.backend.scalars import evaluate as evaluate_scalar
 from finchsched.formats.checks import check_tensor
 from finchsched.formats.fiber_tensor import FiberTensor
@@ -230,7 +230,7 @@ def run_phases(compiled: Compiled, call: Callable[[Kernel], Callable[..., None]]
     for phase in executable.phases:
         validate_kernel(phase.lowered.kernel)
         kernel = LoadedKernel(phase.kernel.source, call(phase.lowered.kernel), None)
-        phases.append(Phase(phase.lowered, kernel, phase.extents, phase.fill_expr))
+        phases.append(CompiledPhase(phase.lowered, kernel, phase.extents, phase.fill_expr))
     return replace(executable, phases=tuple(phases)).run(*compiled.renamed())
 
 
@@ -247,7 +247,7 @@ def run_nest(nest: Nest, held: Tensors, values: Values, *, reassociate: str = "s
         if isinstance(index, Index)
     }
     tensors, known = dict(held), dict(values)
-    Phase(lowered, kernel, origins, nest.target.type.fill).run(tensors, known)
+    CompiledPhase(lowered, kernel, origins, nest.target.type.fill).run(tensors, known)
     check_tensor(tensors[nest.target.name])
     return tensors[nest.target.name]
 

@@ -46,7 +46,7 @@ from finchsched.ast.loop import (
 from finchsched.ast.node import Node, walk
 from finchsched.ast.scalar import VALUE_KINDS, Call, Literal, Size, Value
 from finchsched.errors import DtypeError
-from finchsched.formats.levels import Dense, SparseByteMap, SparseList
+from finchsched.formats.levels import Dense, SparseByteMap, SparseCOO, SparseList
 
 DTYPES = ELEMENT_DTYPES
 INDEX_NAMES = ("i", "j", "k", "row")
@@ -116,11 +116,15 @@ class _Draw:
         return leaf(dtype) if op is None else Call(op, tuple(self.call(arg, depth - 1, leaf) for arg in args))
 
     def level(self):
-        match self.draw(st.integers(0, 3)):
+        match self.draw(st.integers(0, 4)):
             case 0:
                 return SparseByteMap(self.pick((UINT32, UINT64)))
             case 1:
                 return SparseList(self.pick((INT32, INT64)), self.pick((INT32, INT64)))
+            case 2:
+                axes = self.draw(st.integers(1, 7))
+                part = self.draw(st.integers(0, axes - 1))
+                return SparseCOO(self.pick((INT32, INT64)), self.pick((INT32, INT64)), part, axes)
             case _:
                 return Dense()
 

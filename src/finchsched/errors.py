@@ -19,6 +19,7 @@ __all__ = [
     "KernelError",
     "LazyValueError",
     "LoweringError",
+    "NeedsWideIndices",
     "RewriteError",
     "ShapeMismatchError",
     "ValidationError",
@@ -87,6 +88,13 @@ class LoweringError(FinchschedError, RuntimeError):
 
 class KernelError(FinchschedError, RuntimeError):
     """A kernel reported that it could not finish."""
+
+
+class NeedsWideIndices(KernelError):
+    """The result has more entries than 32-bit positions can count; the plan must be made again with wide indices.
+
+    Users never see it: whoever runs a plan makes it again.
+    """
 
 
 class CacheFolderError(FinchschedError, OSError):

@@ -39,7 +39,7 @@ def tensors(draw: Draw, ranks: tuple[int, ...] = (0, 1, 2, 2, 3, 4), shape: tupl
         values, fills = rng.integers(-2, 3, shape), [0, 0, 1, -7]
     else:
         values, fills = rng.choice([0.0, -0.0, 1.0, -1.0, 2.0, NAN, INF], shape), [0.0, 0.0, NAN, INF, -0.0, 1.5, -1.0]
-    letters = draw(st.text("dsS", min_size=len(shape), max_size=len(shape)))
+    letters = draw(st.text("dsSc", min_size=len(shape), max_size=len(shape)))
     perm = draw(st.permutations(range(len(shape))))
     mask = np.asarray(rng.random(shape) < draw(st.sampled_from([0.4, 0.0, 1.0, 0.1])))
     fill = draw(st.sampled_from(fills))

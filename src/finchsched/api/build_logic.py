@@ -15,8 +15,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from finchsched.algebra.dtypes import BOOL, DType, Scalar, cast_scalar
+from finchsched.algebra.dtypes import BOOL, DType, cast_scalar
 from finchsched.algebra.operators import Operator, cast_operator, cast_target, identity, is_comparison, operator
+from finchsched.api.binding import ValueBinding
 from finchsched.api.einsum_program import EinsumProgram, common_type
 from finchsched.api.einsum_terms import EinsumTerms, Index, Operand
 from finchsched.api.graph import GraphNode, NewAxis, topological
@@ -59,26 +60,12 @@ from finchsched.ast.logic import (
 from finchsched.ast.names import Names
 from finchsched.ast.scalar import Literal, Value, int_literal
 from finchsched.ast.syntax import is_identifier
-from finchsched.formats.fiber_tensor import FiberTensor
 from finchsched.formats.levels import Dense
 
-__all__ = ["BuiltPlan", "ValueBinding", "bind", "build_logic"]
+__all__ = ["BuiltPlan", "build_logic"]
 
 Origin: TypeAlias = tuple[str, int]
 """Where an extent comes from at run time: (slot, axis), or ("", n) for the constant n."""
-
-
-@dataclass(frozen=True, slots=True)
-class ValueBinding:
-    """The Value `name` is scalar number `scalar` cast to `dtype`, if one is given.
-
-    If `scalar` is -1, it is the fill of tensor `tensor`.
-    """
-
-    name: str
-    scalar: int
-    tensor: int
-    dtype: DType | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,20 +81,6 @@ class BuiltPlan:
     values: tuple[ValueBinding, ...]
     extents: dict[str, Origin]
     names: dict[str, str]
-
-
-def bind(
-    built: BuiltPlan, tensors: Sequence[FiberTensor], scalars: Sequence[Scalar]
-) -> tuple[dict[str, FiberTensor], dict[str, Scalar]]:
-    """The tensor of each slot and the scalar of each value."""
-    values: dict[str, Scalar] = {}
-    for value in built.values:
-        if value.scalar < 0:
-            values[value.name] = tensors[value.tensor].fill
-        else:
-            given = scalars[value.scalar]
-            values[value.name] = given if value.dtype is None else fit_scalar(given, value.dtype)
-    return dict(zip(built.slots, tensors, strict=True)), values
 
 
 def build_logic(roots: Sequence[GraphNode]) -> BuiltPlan:

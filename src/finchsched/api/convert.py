@@ -7,18 +7,18 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from finchsched.algebra.dtypes import ELEMENT_DTYPES, INT32, INT64, DType, Scalar, as_dtype, cast_scalar
 from finchsched.api.coordinate_input import coordinate_tensor, index_arrays
+from finchsched.api.deferred import is_masked_array, is_scipy_sparse
 from finchsched.errors import DtypeError, FormatError
 from finchsched.formats.checks import rows_sorted_unique
 from finchsched.formats.fiber_tensor import FiberTensor, cast_fill, fill_node, tensor_type
 from finchsched.formats.levels import Dense, SparseList
 from finchsched.io import coordinates_to_csr
 
-__all__ = ["dense_tensor", "element_dtype", "scipy_tensor", "to_fiber_tensor", "with_fill"]
+__all__ = ["checked_fill", "dense_tensor", "element_dtype", "scipy_tensor", "to_fiber_tensor", "with_fill"]
 
 _Array = NDArray[Any]
 _INT64_MAX = 2**63 - 1
@@ -27,9 +27,9 @@ _INDEX = {np.dtype(np.int32): INT32, np.dtype(np.int64): INT64}
 
 def to_fiber_tensor(x: object, fill_value: Scalar | None, copy: bool) -> FiberTensor:
     """What `asarray` does, for everything but tensors.  Raises DtypeError and FormatError naming what was found."""
-    if sp.issparse(x):
+    if is_scipy_sparse(x):
         return scipy_tensor(x, fill_value, copy)
-    if isinstance(x, np.ma.MaskedArray):
+    if is_masked_array(x):
         raise FormatError("masked arrays are not supported\nhint: fill the masked entries with .filled(value)")
     if isinstance(x, list | tuple):
         return dense_tensor(_from_list(x), fill_value, False)
@@ -118,7 +118,7 @@ def dense_tensor(array: _Array, fill_value: Scalar | None, copy: bool) -> FiberT
         val = val.copy()
     if not np.may_share_memory(val, array):
         val.setflags(write=False)
-    fill = _checked_fill(fill_value, dtype)
+    fill = checked_fill(fill_value, dtype)
     kind = tensor_type((Dense(),) * array.ndim, tuple(range(array.ndim)), dtype, fill)
     none = (None,) * array.ndim
     return FiberTensor(kind, tuple(map(int, array.shape)), fill, none, none, val)
@@ -132,7 +132,8 @@ def _plain(array: _Array, dtype: DType) -> _Array:
     return np.require(array, dtype=dtype.numpy, requirements=["C", "A"]).view(np.ndarray)
 
 
-def _checked_fill(fill_value: Scalar | None, dtype: DType) -> Scalar:
+def checked_fill(fill_value: Scalar | None, dtype: DType) -> Scalar:
+    """A fill as a plain scalar of the element type, 0 if none is given.  Raises DtypeError where it does not fit."""
     if fill_value is None:
         return cast_scalar(0, dtype)
     if isinstance(fill_value, np.generic):
@@ -146,7 +147,7 @@ def with_fill(tensor: FiberTensor, fill_value: Scalar | None) -> FiberTensor:
     """The same buffers with another value where nothing is stored."""
     if fill_value is None:
         return tensor
-    fill = _checked_fill(fill_value, tensor.type.dtype)
+    fill = checked_fill(fill_value, tensor.type.dtype)
     kind = tensor.type.replace(fill=fill_node(fill, tensor.type.dtype))
     return FiberTensor(kind, tensor.shape, fill, tensor.pos, tensor.crd, tensor.val)
 
@@ -179,7 +180,7 @@ def scipy_tensor(matrix: Any, fill_value: Scalar | None, copy: bool) -> FiberTen
     if made_here:
         for buffer in (pos, crd, val):
             _own(buffer, matrix)
-    fill = _checked_fill(fill_value, dtype)
+    fill = checked_fill(fill_value, dtype)
     levels = (Dense(), SparseList(_INDEX[pos.dtype], _INDEX[crd.dtype]))
     kind = tensor_type(levels, perm, dtype, fill)
     return FiberTensor(kind, shape, fill, (None, pos), (None, crd), val)
@@ -266,4 +267,4 @@ def _from_coordinates(matrix: Any, dtype: DType, fill_value: Scalar | None) -> F
         raise FormatError(f"SciPy cannot read this {matrix.format} {kind}: {error}") from error
     shape = tuple(map(int, matrix.shape))
     val = _plain(np.asarray(listed.data), dtype)
-    return coordinate_tensor(index_arrays(listed.coords), val, shape, _checked_fill(fill_value, dtype), None)
+    return coordinate_tensor(index_arrays(listed.coords), val, shape, checked_fill(fill_value, dtype), None)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finchsched.algebra.dtypes import DType, Scalar
-from finchsched.api.convert import dense_tensor, element_dtype, scipy_tensor
+from finchsched.api.convert import checked_fill, dense_tensor, element_dtype, scipy_tensor
 from finchsched.api.coordinate_input import checked_shape, coordinate_tensor, default_format, index_arrays
 from finchsched.api.format_text import parse_format
 from finchsched.api.functions import asarray
@@ -64,7 +64,7 @@ def from_coo(
     arrays = index_arrays(coords)
     val = _values(data, len(arrays[0]) if arrays else np.shape(coords)[-1])
     extents = _inferred(arrays) if shape is None else checked_shape(shape)
-    return Tensor(coordinate_tensor(arrays, val, extents, _fill(fill_value, element_dtype(val.dtype)), format))
+    return Tensor(coordinate_tensor(arrays, val, extents, checked_fill(fill_value, element_dtype(val.dtype)), format))
 
 
 def _values(data: Any, entries: int) -> _Array:
@@ -82,15 +82,6 @@ def _inferred(arrays: Sequence[_Array]) -> tuple[int, ...]:
     if arrays and not len(arrays[0]):
         raise FormatError("the shape of no entries is not known\nhint: pass shape=")
     return tuple(int(array.max()) + 1 for array in arrays)
-
-
-def _fill(fill_value: object, dtype: DType) -> Scalar:
-    """A fill as a plain scalar of the element type; 0 if none is given."""
-    if isinstance(fill_value, np.generic):
-        fill_value = fill_value.item()
-    if fill_value is not None and not isinstance(fill_value, bool | int | float):
-        raise DtypeError(f"fill_value must be a number, found {fill_value!r}")
-    return cast_fill(0 if fill_value is None else fill_value, dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +214,7 @@ def eye(n: int, m: int | None = None, k: int = 0, dtype: Any = np.float64, *, fo
     count = max(0, min(rows - first, cols - max(0, k)))
     row = np.arange(first, first + count)
     val = np.ones(count, _dtype(dtype).numpy)
-    return Tensor(coordinate_tensor([row, row + k], val, (rows, cols), _fill(None, _dtype(dtype)), format))
+    return Tensor(coordinate_tensor([row, row + k], val, (rows, cols), checked_fill(None, _dtype(dtype)), format))
 
 
 def random(
@@ -250,7 +241,7 @@ def random(
     coords = _distinct(generator, extents, size, count)
     return Tensor(
         coordinate_tensor(
-            coords, _random_values(generator, count, element), extents, _fill(fill_value, element), format
+            coords, _random_values(generator, count, element), extents, checked_fill(fill_value, element), format
         )
     )
 

@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
+from finchsched.api.deferred import deferred
 from finchsched.api.format_text import format_name
-from finchsched.ast.logic import Plan as LogicPlan
 from finchsched.ast.node import Node
-from finchsched.ast.print_logic import print_logic
 from finchsched.formats.fiber_tensor import FiberTensor
 
 __all__ = ["explain_plan"]
+
+print_logic = deferred("finchsched.ast.print_logic.print_logic")
 
 
 class _Explained(Protocol):
@@ -97,7 +98,7 @@ def _legend(names: Sequence[tuple[str, str]]) -> str:
 
 def _decisions(plan: _Explained) -> Iterator[str]:
     """Format and loop order of everything that is stored, then the remarks."""
-    logic: LogicPlan = plan.executable.logic
+    logic = plan.executable.logic
     called = {new: plan.names.get(old, old) for new, old in plan.executable.names}
     results = {alias.name for alias in logic.result.aliases}
     for query in logic.bodies:

@@ -8,23 +8,26 @@ from numpy.typing import NDArray
 
 from finchsched.algebra.dtypes import INT32, as_dtype
 from finchsched.api.convert import element_dtype
+from finchsched.api.deferred import deferred
 from finchsched.api.format_text import parse_format
 from finchsched.api.tensor import Tensor
 from finchsched.errors import DtypeError, FormatError
 from finchsched.formats.coordinates import index_width
 from finchsched.formats.fiber_tensor import FiberTensor
 from finchsched.io.entries import CoordinateArray, dense_tensor, sparse_tensor
-from finchsched.io.frostt import read_frostt, write_frostt
 from finchsched.io.kinds import file_kind
-from finchsched.io.matrix_market import read_matrix_market
-from finchsched.io.matrix_market_write import write_matrix_market
-from finchsched.io.npz import read_npz
-from finchsched.io.scipy_npz import write_scipy_npz
-from finchsched.io.tensor_npz import write_tensor_npz
 
 __all__ = ["read", "write"]
 
 Path = str | os.PathLike[str]
+
+read_matrix_market = deferred("finchsched.io.matrix_market.read_matrix_market")
+read_frostt = deferred("finchsched.io.frostt.read_frostt")
+read_npz = deferred("finchsched.io.npz.read_npz")
+write_matrix_market = deferred("finchsched.io.matrix_market_write.write_matrix_market")
+write_frostt = deferred("finchsched.io.frostt.write_frostt")
+write_scipy_npz = deferred("finchsched.io.scipy_npz.write_scipy_npz")
+write_tensor_npz = deferred("finchsched.io.tensor_npz.write_tensor_npz")
 
 
 def read(path: Path, *, format: str | None = None, shape: Sequence[int] | None = None, dtype: object = None) -> Tensor:

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from finchsched.api.containers import map_leaves
+from finchsched.api.deferred import is_scipy_sparse
 from finchsched.api.functions import asarray, computed, explain, plan
 from finchsched.api.lazy import Lazy
 from finchsched.api.operators_mixin import ArrayOperators
@@ -104,7 +104,7 @@ class _Tracer:
         if isinstance(leaf, Lazy):
             self.outer = True
             return leaf
-        if not (isinstance(leaf, ArrayOperators | np.ndarray) or sp.issparse(leaf)):
+        if not (isinstance(leaf, ArrayOperators | np.ndarray) or is_scipy_sparse(leaf)):
             return leaf
         if id(leaf) not in self._leaves:
             self._kept.append(leaf)  # an id is good while its object lives

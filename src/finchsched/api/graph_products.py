@@ -119,7 +119,7 @@ def vecdot_node(a: GraphNode, b: GraphNode, axis: int) -> GraphNode:
             f"vecdot of shapes {a.shape} and {b.shape} along axis {axis}: the vectors have {first.shape[-1]} and "
             f"{second.shape[-1]} elements"
         )
-    if strong(a.type).name.startswith("complex"):
+    if strong(a.type).is_complex:
         first = map_node("conj", first)
     try:
         return einsum_numpy_node("...i,...i->...", (first, second))

@@ -8,8 +8,7 @@ import math
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from finchsched.algebra.dtypes import BOOL, FLOAT64, INT64, DType, Scalar
-from finchsched.algebra.operators import OPERATORS
+from finchsched.algebra.dtypes import BOOL, COMPLEX128, FLOAT64, INT64, DType, Scalar
 from finchsched.api.graph import (
     GraphNode,
     cast_node,
@@ -74,13 +73,13 @@ def var_node(x: GraphNode, axis: Axis, keepdims: bool, correction: float) -> Gra
     var = map_node("truediv", total, size_node(x, axes, correction))
     if not keepdims:
         var = view_node(var, [a for a in range(len(x.shape)) if a not in axes])
-    return cast_node(var, _real(result))
+    return cast_node(var, result.real)
 
 
 def vector_norm_node(x: GraphNode, axis: Axis, keepdims: bool, order: float) -> GraphNode:
     """(sum of |x|**order)**(1/order); order 0 counts what is not 0, inf and -inf take the extremes."""
     result, wide = _types_of_mean(x)
-    real = _real(result)
+    real = result.real
     if order == 0:
         return cast_node(count_node(x, axis, keepdims), real)
     if order == 2:
@@ -89,7 +88,7 @@ def vector_norm_node(x: GraphNode, axis: Axis, keepdims: bool, order: float) -> 
     size = map_node("abs", cast_node(x, result))
     if order == math.inf or order == -math.inf:
         return reduce_node("max" if order > 0 else "min", size, axis, keepdims)
-    size = cast_node(size, _real(wide))
+    size = cast_node(size, wide.real)
     if order == 1:
         return cast_node(reduce_node("add", size, axis, keepdims), real)
     total = reduce_node("add", _power(size, order), axis, keepdims)
@@ -147,15 +146,9 @@ def _only_nonzero(x: GraphNode, value: GraphNode) -> GraphNode:
 
 
 def _modulus_squared(x: GraphNode) -> GraphNode:
-    if not _is_complex(strong(x.type)):
-        return _square(x)
-    return map_node("add", *(_square(map_node(part, x)) for part in ("real", "imag")))
-
-
-def _square(x: GraphNode) -> GraphNode:
-    if "square" in OPERATORS:
+    if not strong(x.type).is_complex:
         return map_node("square", x)
-    return map_node("mul", x, GraphNode(x.kind, x.params, x.args, x.shape, x.type, x.data))
+    return map_node("add", *(map_node("square", map_node(part, x)) for part in ("real", "imag")))
 
 
 def _power(size: GraphNode, order: float) -> GraphNode:
@@ -171,18 +164,9 @@ def _is_nonzero(x: GraphNode) -> GraphNode:
 def _types_of_mean(x: GraphNode) -> tuple[DType, DType]:
     """(the type of a mean, the type in which it is added up)."""
     found = strong(x.type)
-    if _is_complex(found):
-        return found, DType("complex128")
+    if found.is_complex:
+        return found, COMPLEX128
     return (found if found.is_float else FLOAT64), FLOAT64
-
-
-def _is_complex(dtype: DType) -> bool:
-    return dtype.name.startswith("complex")
-
-
-def _real(dtype: DType) -> DType:
-    """The type of absolute values."""
-    return {"complex64": DType("float32"), "complex128": FLOAT64}.get(dtype.name, dtype)
 
 
 def _scalar(value: Scalar) -> GraphNode:

@@ -1,15 +1,16 @@
 """The operators that eager and lazy arrays share: each makes a node of the graph; an eager array then runs it."""
 
+import importlib
 import math
 import operator as python_operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from finchsched.algebra.dtypes import DType
 from finchsched.api.convert import element_dtype, to_fiber_tensor
+from finchsched.api.deferred import is_scipy_sparse
 from finchsched.api.graph import (
     GraphNode,
     cast_node,
@@ -36,9 +37,14 @@ def as_node(value: object) -> GraphNode | None:
         return scalar_node(value.item(), element_dtype(value.dtype))
     if isinstance(value, bool | int | float | complex):
         return scalar_node(value, weak_type(value))
-    if isinstance(value, np.ndarray | list) or sp.issparse(value):
+    if isinstance(value, np.ndarray | list) or is_scipy_sparse(value):
         return tensor_node(to_fiber_tensor(value, None, False))
     return None
+
+
+def _protocol() -> Any:
+    """`numpy_protocol`, which needs all named functions, and they need this module."""
+    return importlib.import_module("finchsched.api.numpy_protocol")
 
 
 class ArrayOperators(Rearranging):
@@ -50,7 +56,6 @@ class ArrayOperators(Rearranging):
 
     __slots__ = ()
     __array_priority__ = 1000.0
-    __array_ufunc__ = None
     __hash__ = None  # type: ignore[assignment]  # == is elementwise
 
     @property
@@ -72,6 +77,12 @@ class ArrayOperators(Rearranging):
     def dtype(self) -> np.dtype[Any]:
         """The element type, as NumPy's."""
         return strong(self._node.type).numpy
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        return _protocol().array_ufunc(ufunc, method, inputs, options)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
+        return _protocol().array_function(function, args, options)
 
     def _unary(self, name: str) -> Any:
         return self._finish(map_node(name, self._node))

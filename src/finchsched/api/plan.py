@@ -1,20 +1,25 @@
 """A compiled program with its operands."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
-from finchsched.api.build_logic import bind
+from finchsched.api.binding import bind
+from finchsched.api.deferred import deferred
 from finchsched.api.explain import explain_plan
 from finchsched.api.graph import GraphNode
-from finchsched.api.planning import Executable, lookup
+from finchsched.api.planning import Entry, Executable, lookup, lookup_whole, run_entry
 from finchsched.api.staging import CompiledStep, StagedProgram
 from finchsched.api.tensor import Tensor
-from finchsched.ast.print_logic import print_logic
-from finchsched.ast.print_loop import print_loop
 from finchsched.errors import FormatError
 from finchsched.formats.fiber_tensor import FiberTensor
 
+if TYPE_CHECKING:
+    from finchsched.api.build_logic import BuiltPlan
+
 __all__ = ["Plan"]
+
+print_logic: Callable[[Any], str] = deferred("finchsched.ast.print_logic.print_logic")
+print_loop: Callable[[Any], str] = deferred("finchsched.ast.print_loop.print_loop")
 
 
 class Plan:
@@ -43,10 +48,20 @@ class Plan:
 
         Raises FormatError for a program that runs in steps: each compiled one has its own.
         """
-        found = self._entry.executable
-        if isinstance(found, StagedProgram):
+        if self.is_staged:
             raise FormatError("this program runs in steps, each compiled by itself\nhint: look at .steps")
-        return found
+        return cast("Executable", self._whole.executable)
+
+    @property
+    def _whole(self) -> Entry:
+        """The entry with all that leads to it: one from disk is compiled when more than results is asked for."""
+        if self._entry.restored:
+            self._entry = lookup_whole(self._program)
+        return self._entry
+
+    @property
+    def _built(self) -> "BuiltPlan":
+        return cast("BuiltPlan", self._whole.built)
 
     @property
     def is_staged(self) -> bool:
@@ -87,12 +102,12 @@ class Plan:
     @property
     def names(self) -> dict[str, str]:
         """What the user calls the fields, slots and results of the first Logic IR."""
-        return dict(self._entry.built.names)
+        return dict(self._built.names)
 
     @property
     def first_logic(self) -> str:
         """The Logic IR before any pass."""
-        return self._text(lambda plan: print_logic(plan._entry.built.plan))
+        return self._text(lambda plan: print_logic(plan._built.plan))
 
     @property
     def logic(self) -> str:
@@ -114,11 +129,9 @@ class Plan:
 
         Raises IndexNameError for a name that the program does not have, ShapeMismatchError for shapes that do not fit.
         """
-        return (
-            self.run_timed(**operands)[0]
-            if operands
-            else _wrapped(self._entry.executable.run(self._tensors, self._values))
-        )
+        if operands:
+            return self.run_timed(**operands)[0]
+        return _wrapped(run_entry(self._entry, self._program))
 
     def run_timed(self, **operands: Any) -> tuple[Any, float]:
         """The result, and the seconds spent in compiled kernels and allocating outputs."""
@@ -136,7 +149,7 @@ class Plan:
         return f"Plan({', '.join(self._tensors)} -> {', '.join(results)})"
 
     def _results(self) -> list[str]:
-        return [alias.name for alias in self._entry.built.plan.result.aliases]
+        return [alias.name for alias in self._built.plan.result.aliases]
 
 
 def _refuse_operands(new: Mapping[str, Any]) -> tuple[GraphNode, ...]:

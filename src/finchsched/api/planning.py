@@ -9,30 +9,70 @@ import importlib
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from finchsched.algebra.dtypes import Scalar
-from finchsched.api.build_logic import BuiltPlan, bind, build_logic
+from finchsched.api.binding import Bound, bind
+from finchsched.api.deferred import deferred
 from finchsched.api.graph import GraphNode, huge_axes, topological
 from finchsched.api.order_contractions import order_contractions
-from finchsched.api.staging import StagedProgram, is_staged, stage_program
-from finchsched.ast.logic import Plan as LogicPlan
+from finchsched.api.staging import is_staged, stage_program
 from finchsched.ast.node import Node
-from finchsched.errors import LoweringError
+from finchsched.errors import LoweringError, NeedsWideIndices
 from finchsched.formats.fiber_tensor import FiberTensor
-from finchsched.settings import current
+from finchsched.settings import config, current
 
-__all__ = ["Entry", "Executable", "PlanCache", "Program", "linearize", "lookup", "plan_cache", "run_graph"]
+if TYPE_CHECKING:  # imported when a program is first compiled
+    from finchsched.api.build_logic import BuiltPlan
+    from finchsched.ast.logic import Plan as LogicPlan
+    from finchsched.backend.stored_program import StoredProgram
+
+__all__ = [
+    "Entry",
+    "Executable",
+    "PlanCache",
+    "Program",
+    "linearize",
+    "lookup",
+    "lookup_whole",
+    "plan_cache",
+    "run_entry",
+    "run_graph",
+]
 
 PlanKey: TypeAlias = tuple[Any, ...]
 
+build_logic = deferred("finchsched.api.build_logic.build_logic")
+restore_plan = deferred("finchsched.api.stored_plans.restore_plan")
+store_plan = deferred("finchsched.api.stored_plans.store_plan")
 
-class Executable(Protocol):
-    """What the compiler gives.  Stateless: it may run in several threads at once."""
+
+class Runnable(Protocol):
+    """What runs a plan.  Stateless: it may run in several threads at once."""
+
+    def run(self, tensors: Mapping[str, FiberTensor], values: Mapping[str, Scalar]) -> list[FiberTensor]:
+        """The results for these slots and values."""
+
+    def run_timed(
+        self, tensors: Mapping[str, FiberTensor], values: Mapping[str, Scalar]
+    ) -> tuple[list[FiberTensor], float]:
+        """The results, and the seconds spent in kernels and allocating outputs."""
+
+
+@runtime_checkable
+class Storable(Protocol):
+    """What other processes can run."""
+
+    def stored(self) -> "StoredProgram | None":
+        """The program as data; None if its kernels are not on disk."""
+
+
+class Executable(Runnable, Protocol):
+    """What the compiler gives."""
 
     @property
-    def logic(self) -> LogicPlan:
+    def logic(self) -> "LogicPlan":
         """The plan after all passes."""
 
     @property
@@ -62,30 +102,24 @@ class Executable(Protocol):
     def memory(self, tensors: Mapping[str, FiberTensor]) -> Sequence[str]:
         """What a run on these operands takes, a sentence each."""
 
-    def run(self, tensors: Mapping[str, FiberTensor], values: Mapping[str, Scalar]) -> list[FiberTensor]:
-        """The results for these slots and values."""
-
-    def run_timed(
-        self, tensors: Mapping[str, FiberTensor], values: Mapping[str, Scalar]
-    ) -> tuple[list[FiberTensor], float]:
-        """The results, and the seconds spent in kernels and allocating outputs."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entry:
-    """A compiled plan, without operands."""
+    """A compiled plan, without operands.  One that was `restored` from disk can be run, and shows nothing."""
 
-    built: BuiltPlan
-    executable: Executable | StagedProgram
+    built: Bound
+    executable: Runnable
+    restored: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:
-    """A plan key with the operands that belong to it, by number."""
+    """A plan key with the operands that belong to it, by number, and the graph that it was made of."""
 
     key: PlanKey
     tensors: tuple[FiberTensor, ...]
     scalars: tuple[Scalar, ...]
+    roots: tuple[GraphNode, ...]
 
 
 def linearize(roots: Sequence[GraphNode]) -> Program:
@@ -114,7 +148,7 @@ def linearize(roots: Sequence[GraphNode]) -> Program:
         numbers[id(node)] = len(rows) - 1
     rows.append(tuple([numbers[id(root)] for root in roots]))
     rows.append(current())
-    return Program(tuple(rows), tuple(tensors), tuple(scalars))
+    return Program(tuple(rows), tuple(tensors), tuple(scalars), tuple(roots))
 
 
 class PlanCache:
@@ -137,15 +171,18 @@ class PlanCache:
                 self._entries.move_to_end(key)
             return entry
 
-    def get_or_compile(self, key: PlanKey, roots: Sequence[GraphNode]) -> Entry:
-        """The plan of a key, compiled if need be.  A compilation that raises leaves nothing behind."""
+    def get_or_compile(self, key: PlanKey, roots: Sequence[GraphNode], *, whole: bool = False) -> Entry:
+        """The plan of a key, from disk or compiled if need be; `whole`: from disk is not enough.
+
+        A compilation that raises leaves nothing behind.
+        """
         with self._lock:
             turn = self._compiling.setdefault(key, threading.RLock())
         with turn:
             entry = self.get(key)
             try:
-                if entry is None:
-                    entry = compile_graph(roots)
+                if entry is None or (whole and entry.restored):
+                    entry = (None if whole else _from_disk(key)) or _compiled(key, roots)
                     self._put(key, entry)
             finally:
                 with self._lock:
@@ -190,10 +227,44 @@ def _lookup(roots: Sequence[GraphNode]) -> tuple[Entry, Program]:
     return entry, program
 
 
+def lookup_whole(program: Program) -> Entry:
+    """The compiled plan of a program with all that leads to it, under the settings that it was made under."""
+    with config(**asdict(program.key[-1])):
+        return plan_cache.get_or_compile(program.key, program.roots, whole=True)
+
+
 def run_graph(roots: Sequence[GraphNode]) -> list[FiberTensor]:
     """The results of a graph, in order."""
-    entry, program = lookup(roots)
-    return entry.executable.run(*bind(entry.built, program.tensors, program.scalars))
+    return run_entry(*lookup(roots))
+
+
+def run_entry(entry: Entry, program: Program) -> list[FiberTensor]:
+    """The results of a plan for these operands, in order."""
+    try:
+        return entry.executable.run(*bind(entry.built, program.tensors, program.scalars))
+    except NeedsWideIndices:  # a plan from disk cannot widen its results
+        whole = lookup_whole(program)
+        return whole.executable.run(*bind(whole.built, program.tensors, program.scalars))
+
+
+def _from_disk(key: PlanKey) -> Entry | None:
+    """The plan that another process has compiled, if there is one."""
+    if current().backend != "numba":
+        return None
+    found = restore_plan(key)
+    if found is None:
+        return None
+    binding, program = found
+    return Entry(binding, program, restored=True)
+
+
+def _compiled(key: PlanKey, roots: Sequence[GraphNode]) -> Entry:
+    """Compile a plan, and leave it to other processes."""
+    entry = compile_graph(roots)
+    program = entry.executable.stored() if isinstance(entry.executable, Storable) else None
+    if program is not None and current().backend == "numba":
+        store_plan(key, entry.built, program)
+    return entry
 
 
 def compile_graph(roots: Sequence[GraphNode]) -> Entry:
@@ -213,7 +284,7 @@ def compile_graph(roots: Sequence[GraphNode]) -> Entry:
     return Entry(built, executable)
 
 
-def _huge(leaves: Sequence[GraphNode], built: BuiltPlan) -> dict[str, tuple[int, ...]]:
+def _huge(leaves: Sequence[GraphNode], built: "BuiltPlan") -> dict[str, tuple[int, ...]]:
     """The huge axes of each slot; slots are the distinct tensors of the leaves, in order."""
     distinct = {id(node.data): node for node in leaves}
     return dict(zip(built.slots, map(huge_axes, distinct.values()), strict=True))

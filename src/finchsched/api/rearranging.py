@@ -53,7 +53,7 @@ def _finished(arrays: Sequence[ArrayOperators], node: GraphNode) -> Any:
 def _fill(fill_value: Any) -> Scalar | None:
     if isinstance(fill_value, np.generic):
         fill_value = fill_value.item()
-    if not isinstance(fill_value, bool | int | float | None):
+    if not isinstance(fill_value, bool | int | float | complex | None):
         raise DtypeError(f"fill_value must be a number; found {fill_value!r}")
     return fill_value
 

@@ -3,9 +3,9 @@
 from typing import Any, Protocol
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from finchsched.api.deferred import scipy_sparse
 from finchsched.errors import FormatError
 from finchsched.formats.coordinates import coordinates_of, index_width
 from finchsched.formats.fiber_tensor import FiberTensor
@@ -14,7 +14,7 @@ from finchsched.formats.levels import SparseCOO
 __all__ = ["to_scipy_array"]
 
 _Array = NDArray[Any]
-_COMPRESSED = {"csr": sp.csr_array, "csc": sp.csc_array}
+_COMPRESSED = ("csr", "csc")
 _FORMATS = ("csr", "csc", "coo", "bsr", "dia", "dok", "lil")
 
 
@@ -68,7 +68,7 @@ def _compressed(data: FiberTensor, format: str, copy: bool) -> Any:
     assert pos is not None and crd is not None
     if pos.dtype != crd.dtype:
         pos, crd = _one_width(pos, crd)
-    made = _COMPRESSED[format](data.shape, dtype=data.val.dtype)
+    made = getattr(scipy_sparse(), f"{format}_array")(data.shape, dtype=data.val.dtype)
     made.data, made.indices, made.indptr = (b.copy() if copy else b for b in (data.val, crd, pos))
     made.has_canonical_format = True
     return made
@@ -90,7 +90,7 @@ def _coordinates(data: FiberTensor, copy: bool) -> Any:
     elif copy:
         own = tuple(crd.copy() for crd in own if crd is not None)
     try:
-        made = sp.coo_array(data.shape, dtype=data.val.dtype)
+        made = scipy_sparse().coo_array(data.shape, dtype=data.val.dtype)
     except ValueError as error:
         raise FormatError(f"this version of SciPy has no sparse arrays of {data.ndim} axes") from error
     made.coords, made.data = own, data.val.copy() if copy else data.val

@@ -14,10 +14,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from finchsched.algebra.dtypes import Scalar
-from finchsched.api.build_logic import BuiltPlan, ValueBinding
+from finchsched.api.binding import Binding, ValueBinding
 from finchsched.api.graph import GraphNode, is_permutation, scalar_node, substitute, tensor_node, topological
-from finchsched.ast.logic import Plan as LogicPlan
-from finchsched.ast.logic import Produces
 from finchsched.formats.fiber_tensor import FiberTensor
 
 __all__ = ["CompiledStep", "HostStep", "StagedProgram", "Step", "is_staged", "run_stages", "stage_program"]
@@ -91,7 +89,7 @@ class StagedProgram:
         return substitute(self.template, leaves)
 
 
-def stage_program(roots: Sequence[GraphNode], compute: Compute) -> tuple[BuiltPlan, StagedProgram]:
+def stage_program(roots: Sequence[GraphNode], compute: Compute) -> tuple[Binding, StagedProgram]:
     """A program with host nodes without its operands, and what binds it to them."""
     marks: dict[str, object] = {}
     kinds: dict[str, GraphNode] = {}
@@ -110,8 +108,8 @@ def stage_program(roots: Sequence[GraphNode], compute: Compute) -> tuple[BuiltPl
         mark = marks.setdefault(name, object())
         kinds[name] = new[id(node)] = GraphNode(node.kind, node.params, (), node.shape, node.type, mark)
     template = tuple([new[id(root)] for root in roots])
-    built = BuiltPlan(LogicPlan((), Produces(())), tuple(slots.values()), tuple(values), {}, {})
-    return built, StagedProgram(template, marks, kinds, compute)
+    binding = Binding(tuple(slots.values()), tuple(values))
+    return binding, StagedProgram(template, marks, kinds, compute)
 
 
 def _rebuilt(node: GraphNode, args: Sequence[GraphNode]) -> GraphNode:

@@ -146,7 +146,11 @@ def walk(node: Node) -> Iterator[Node]:
     while stack:
         here = stack.pop()
         yield here
-        stack.extend(reversed(children(here)))
+        below = here._children  # as `children` does, without a call: a tenth of planning is spent here
+        if below is None:
+            below = children(here)
+        if below:
+            stack.extend(below[::-1])
 
 
 def distinct(root: Node) -> list[Node]:

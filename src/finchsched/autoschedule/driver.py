@@ -17,6 +17,7 @@ from finchsched.autoschedule.remarks import memory_remarks, remarks
 from finchsched.autoschedule.schedule_plan import schedule_plan
 from finchsched.backend.executable import Executable, compile_program
 from finchsched.backend.output import NeedsWideIndices
+from finchsched.backend.stored_program import StoredProgram
 from finchsched.formats.fiber_tensor import FiberTensor
 from finchsched.passes.logic.normal_form import normalize
 from finchsched.passes.logic.normalize_names import normalize_names
@@ -78,6 +79,10 @@ class CompiledPlan:
             return self.executable.run_timed(*self._renamed(tensors, values))
         except NeedsWideIndices:
             return self.widen().run_timed(tensors, values)
+
+    def stored(self) -> StoredProgram | None:
+        """What other processes need to run the plan; None if its kernels are not kept on disk."""
+        return self.executable.stored(self.names)
 
     def memory(self, tensors: Mapping[str, FiberTensor]) -> tuple[str, ...]:
         """What a run on these operands takes, a sentence each."""

@@ -46,7 +46,8 @@ def fuse_producers(plan: Plan, ctx: RuleContext, *, wide: bool, huge: Huge = NON
     bodies = list(plan.bodies)
     types: dict[str, TensorType] = {}
     sizes = dict(huge)
-    for producer in plan.bodies:
+    for name in [query.alias.name for query in plan.bodies]:
+        producer = next(q for q in bodies if q.alias.name == name)  # something may have been fused into it already
         consumers = [q for q in bodies if q is not producer and _uses(q, producer.alias)]
         typed = with_types(producer, types)
         form = query_form(typed)

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 
+from finchsched.backend.compiled_phase import CompiledPhase
 from finchsched.backend.estimate_memory import estimate_memory
 from finchsched.backend.executable import Executable
-from finchsched.backend.phase import Phase
 from finchsched.formats.fiber_tensor import FiberTensor
 from finchsched.passes.lower.signature import Bound, Entries, Extent, Least, Product, Total
 
@@ -41,7 +41,7 @@ def _bytes(count: int) -> str:
     return f"{amount:.0f} {unit}" if unit == "bytes" else f"{amount:.1f} {unit}"
 
 
-def _phase(phase: Phase) -> str:
+def _phase(phase: CompiledPhase) -> str:
     lowered = phase.lowered
     name = phase.target.name
     match lowered.nest.assembly:

@@ -63,6 +63,13 @@ def open_cache() -> "KernelCache | None":
     return KernelCache(folder)
 
 
+def _is_ours_alone(status: os.stat_result) -> bool:
+    """Whether a file belongs to this user, and nobody else can write to it."""
+    if not hasattr(os, "geteuid"):
+        return True
+    return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
 def _warn_once(message: str) -> None:
     if message not in _warned:
         _warned.add(message)
@@ -92,14 +99,19 @@ class KernelCache:
         return path if self._write(path, data) else None
 
     def get_object(self, name: str, key: str) -> bytes | None:
-        """The stored machine code; None if there is none, or what is there is damaged (it is deleted then)."""
+        """The stored machine code; None if there is none.
+
+        What is damaged, or could have been written by another user, is deleted.
+        """
         path = self.object_path(name, key)
         try:
-            data = path.read_bytes()
+            with path.open("rb") as file:
+                trusted = _is_ours_alone(os.fstat(file.fileno()))
+                data = file.read()
         except OSError:
             return None
         digest, rest = data[:_DIGEST], data[_DIGEST:]
-        if hashlib.sha256(rest).digest() != digest or rest[:_DIGEST] != bytes.fromhex(key):
+        if not trusted or hashlib.sha256(rest).digest() != digest or rest[:_DIGEST] != bytes.fromhex(key):
             self.drop_object(name, key)
             return None
         with contextlib.suppress(OSError):

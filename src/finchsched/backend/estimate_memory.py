@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from finchsched.ast.loop import Tensor
+from finchsched.backend.compiled_phase import CompiledPhase
 from finchsched.backend.executable import Executable
 from finchsched.backend.output import Run, room_at_first
-from finchsched.backend.phase import Phase
 from finchsched.formats.buffers import level_roles
 from finchsched.formats.fiber_tensor import FiberTensor
 from finchsched.formats.levels import SparseCOO, SparseList
@@ -79,7 +79,7 @@ def _sketch(tensor: FiberTensor) -> _Sketch:
     return _Sketch(tensor.shape, counts, tensor.nbytes)
 
 
-def _target(phase: Phase, held: dict[str, _Sketch]) -> tuple[_Sketch, int]:
+def _target(phase: CompiledPhase, held: dict[str, _Sketch]) -> tuple[_Sketch, int]:
     """The target of a phase, and the bytes that are freed when its kernel is done."""
     sizes = {name: held[t].shape[axis] if t else axis for name, (t, axis) in phase.extents.items()}
     shape = tuple(sizes[name] for name in phase.axes)

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from finchsched.algebra.dtypes import Scalar
 from finchsched.ast.loop import Access, Index, LoopProgram, Nest
 from finchsched.ast.node import Node, walk
+from finchsched.backend.compiled_phase import CompiledPhase
 from finchsched.backend.load import load_kernel
-from finchsched.backend.phase import Phase
+from finchsched.backend.stored_program import StoredProgram
 from finchsched.errors import LoweringError
 from finchsched.formats.fiber_tensor import FiberTensor
 from finchsched.passes.lower.lower_nest import lower_nest
@@ -25,7 +26,7 @@ class Executable:
     """
 
     loops: LoopProgram
-    phases: tuple[Phase, ...]
+    phases: tuple[CompiledPhase, ...]
     results: tuple[str, ...]
     last_use: tuple[tuple[str, ...], ...]
 
@@ -43,6 +44,16 @@ class Executable:
         start = time.perf_counter()
         results = self.run(tensors, values)
         return results, time.perf_counter() - start
+
+    def stored(self, names: tuple[tuple[str, str], ...]) -> StoredProgram | None:
+        """The program as data, for operands and scalars by other names: (name here, name there).
+
+        None if its kernels are not kept on disk.
+        """
+        if not all(phase.kernel.path for phase in self.phases):
+            return None
+        phases = tuple(phase.stored() for phase in self.phases)
+        return StoredProgram(phases, self.results, self.last_use, names)
 
     @property
     def kernel_source(self) -> str:
@@ -67,12 +78,12 @@ def compile_program(
     fills: each target's fill as a scalar expression.  extents: where an index that no operand has gets its extent: a
     tensor and axis, or ("", n) for the constant n.  heads: the comment that goes before each target's kernel.
     """
-    phases: list[Phase] = []
+    phases: list[CompiledPhase] = []
     for nest in program.nests:
         lowered = lower_nest(nest, f"make_{nest.target.name}", reassociate=settings.reassociate)
         kernel = load_kernel(lowered.kernel, heads.get(nest.target.name, ""), settings.backend)  # type: ignore[arg-type]  # checked by Settings
         name = nest.target.name
-        phases.append(Phase(lowered, kernel, _extent_sources(nest, extents), fills[name]))
+        phases.append(CompiledPhase(lowered, kernel, _extent_sources(nest, extents), fills[name]))
     results = tuple(tensor.name for tensor in program.results)
     return Executable(program, tuple(phases), results, _last_uses(program, results))
 

@@ -1,20 +1,28 @@
-"""A kernel ready to be called: from memory, else from disk, else compiled; at most once a process for each content."""
+"""A kernel ready to be called: from memory, else from disk, else compiled; at most once a process for each content.
 
-import hashlib
+A compiled kernel is an object file that any process of this machine can load without Numba.  Where that cannot be
+had (`finchsched.backend.object_compiler` says when), it is what Numba makes and loads itself.
+"""
+
 import os
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
 from finchsched.algebra import operators
 from finchsched.ast.kernel import Kernel
+from finchsched.backend.adaptor import argument_kinds
 from finchsched.backend.cache import KernelCache, open_cache
 from finchsched.backend.emit import KernelSource, emit
-from finchsched.backend.numba_compiler import CompiledKernel, compile_result, pack, signature_text, toolchain, unpack
+from finchsched.backend.numba_compiler import compile_result, pack, signature_text
+from finchsched.backend.object_compiler import ObjectRouteError, compile_object
+from finchsched.backend.object_loader import ObjectLoadError, load_object
 from finchsched.backend.python_runner import load_python
+from finchsched.backend.stored_kernel import OBJECT, PICKLE, Call, restore_kernel, symbol_of
+from finchsched.backend.toolchain import digest, toolchain
 from finchsched.settings import current
 
 __all__ = ["LoadedKernel", "load_kernel"]
@@ -24,16 +32,18 @@ __all__ = ["LoadedKernel", "load_kernel"]
 class LoadedKernel:
     """`call(lo, hi, status, *scalars, *buffers)` runs the kernel; arguments must have exactly its types.
 
-    `path` is the file of the stored source, or None where nothing can be stored.
+    `path` is the file of the stored source, or None where nothing can be stored.  `key` is a digest of all that the
+    kernel depends on, under which its machine code is stored; empty if it is not.
     """
 
     source: KernelSource
     call: Callable[..., None]
     path: Path | None
+    key: str = ""
 
 
 _guard = threading.Lock()
-_loaded: dict[str, LoadedKernel] = {}
+_loaded: dict[str, tuple[Call, Path | None]] = {}
 _loading: dict[str, threading.Lock] = {}
 
 
@@ -65,51 +75,44 @@ def load_kernel(kernel: Kernel, head: str = "", backend: Literal["numba", "pytho
             found = _loaded.get(key)
             if found is None:
                 found = _loaded[key] = _load(source, kernel, chosen, key)
-    return found if found.source.text == source.text else replace(found, source=source)
+    return LoadedKernel(source, *found, key)
 
 
-def _load(source: KernelSource, kernel: Kernel, backend: str, key: str) -> LoadedKernel:
+def _load(source: KernelSource, kernel: Kernel, backend: str, key: str) -> tuple[Call, Path | None]:
     store = open_cache()
     path = store.put_source(source.name, key, source.code) if store else None
     shown = str(path) if path else "<kernel>"
     if backend == "python":
-        return LoadedKernel(source, load_python(source, kernel, shown), path)
-    result = _restore(store, source.name, key) if store else None
-    if result is None:
-        result = compile_result(source, kernel, shown)
-        data = pack(result) if store else None
+        return load_python(source, kernel, shown), path
+    call = restore_kernel(store, source.name, key, argument_kinds(kernel)) if store else None
+    if call is None:
+        call, data = _compile(source, kernel, key, store, shown)
         if store and data is not None:
             store.put_object(source.name, key, data)
-    return LoadedKernel(source, result.entry_point, path)
+    return call, path
 
 
-def _restore(store: KernelCache, name: str, key: str) -> CompiledKernel | None:
-    data = store.get_object(name, key)
-    if data is None:
-        return None
+def _compile(
+    source: KernelSource, kernel: Kernel, key: str, store: KernelCache | None, path: str
+) -> tuple[Call, bytes | None]:
+    """The kernel as a function and as bytes to store; None if it holds addresses of this process."""
     try:
-        return unpack(data)
-    except Exception:  # pickle, Numba and LLVM name no closed set of errors; compiling again is right after any
-        store.drop_object(name, key)
-        return None
+        data = compile_object(source, kernel, symbol_of(key), path)
+        return load_object(data, symbol_of(key), argument_kinds(kernel), store), OBJECT + data
+    except (ObjectRouteError, ObjectLoadError):
+        result = compile_result(source, kernel, path)
+        pickled = pack(result)
+        return result.entry_point, None if pickled is None else PICKLE + pickled
 
 
 def _key(source: KernelSource, kernel: Kernel, backend: str) -> str:
     tools = toolchain() if backend == "numba" else ""
-    parts = [source.code, signature_text(kernel), str(kernel.licensed), backend, tools, _own_code()]
-    digest = hashlib.sha256()
-    for part in parts:
-        data = part.encode()
-        digest.update(len(data).to_bytes(8, "little") + data)
-    return digest.hexdigest()
+    return digest([source.code, signature_text(kernel), str(kernel.licensed), backend, tools, _own_code()])
 
 
 @cache
 def _own_code() -> str:
     """A digest of the files that decide what a kernel's text means."""
-    digest = hashlib.sha256()
-    for folder in (Path(__file__).parent, Path(operators.__file__).parent):
-        for path in sorted(folder.glob("*.py")):
-            data = path.read_bytes()
-            digest.update(f"{folder.name}/{path.name} {len(data)}\n".encode() + data)
-    return digest.hexdigest()
+    folders = (Path(__file__).parent, Path(operators.__file__).parent)
+    paths = [path for folder in folders for path in sorted(folder.glob("*.py"))]
+    return digest(text for path in paths for text in (path.name, path.read_text(encoding="utf-8")))

@@ -5,22 +5,32 @@ without the Numba runtime, so that a kernel that would allocate is refused, and 
 overlap.
 """
 
-import hashlib
 import os
-import platform
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
-
-import numpy as np
 
 from finchsched.ast.kernel import Kernel
 from finchsched.backend.emit import KernelSource
 from finchsched.backend.fastmath import float_licence
 from finchsched.backend.intrinsics import numba_helpers
+from finchsched.backend.toolchain import digest
 
-__all__ = ["CompiledKernel", "compile_numba", "compile_result", "pack", "signature_text", "toolchain", "unpack"]
+__all__ = [
+    "CompiledKernel",
+    "argument_types",
+    "compile_numba",
+    "compile_result",
+    "kernel_flags",
+    "kernel_function",
+    "numba_lock",
+    "pack",
+    "short_pipeline",
+    "signature_text",
+    "unpack",
+]
 
 CompiledKernel = Any
 """A Numba CompileResult; `entry_point` is the function."""
@@ -48,19 +58,6 @@ def signature_text(kernel: Kernel) -> str:
     return ", ".join(scalars + buffers)
 
 
-@cache
-def toolchain() -> str:
-    """What machine code depends on beside its source: versions, processor and Numba's settings."""
-    import llvmlite
-    import numba
-    from numba.core import config, registry
-
-    target = registry.cpu_target.target_context.codegen().magic_tuple()
-    settings = [config.OPT, config.LOOP_VECTORIZE, config.SLP_VECTORIZE]
-    python = f"{platform.python_implementation()} {platform.python_version()}"
-    return repr([numba.__version__, llvmlite.__version__, python, np.__version__, target, settings])
-
-
 def compile_numba(source: KernelSource, kernel: Kernel) -> Callable[..., None]:
     """The compiled function of `source`.  Nothing is read from or written to a cache."""
     entry: Callable[..., None] = compile_result(source, kernel).entry_point
@@ -69,22 +66,36 @@ def compile_numba(source: KernelSource, kernel: Kernel) -> Callable[..., None]:
 
 def compile_result(source: KernelSource, kernel: Kernel, path: str = "<kernel>") -> CompiledKernel:
     """Compile `source`; `path` is where a reader finds it.  Safe to call from several threads."""
+    function = kernel_function(source, kernel, path)
+    with numba_lock():
+        result = _compile(function, kernel)
+        _alive.append(result)
+    return result
+
+
+@contextmanager
+def numba_lock() -> Iterator[None]:
+    """Numba compiles one function at a time."""
     from numba.core import compiler_lock
 
+    with _lock, compiler_lock.global_compiler_lock:
+        yield
+
+
+def kernel_function(source: KernelSource, kernel: Kernel, path: str) -> Any:
+    """The Python function of `source`, with Numba's meaning of the helpers it names."""
     namespace: dict[str, Any] = {"__name__": _MODULE}
     exec(compile(source.code, path, "exec"), namespace)
     namespace.update((name, helper) for name, helper in numba_helpers().items() if name in namespace)
     function = namespace[source.name]
     # Symbols in machine code are made from the function's name, and must differ between all kernels of a process.
-    digest = hashlib.sha256(f"{source.code}{signature_text(kernel)}{kernel.licensed}".encode()).hexdigest()[:16]
-    function.__name__ = function.__qualname__ = f"{source.name}_{digest}"
-    with _lock, compiler_lock.global_compiler_lock:
-        result = _compile(function, _argument_types(kernel), licence=float_licence(kernel))
-        _alive.append(result)
-    return result
+    short = digest([source.code, signature_text(kernel), str(kernel.licensed)])[:16]
+    function.__name__ = function.__qualname__ = f"{source.name}_{short}"
+    return function
 
 
-def _argument_types(kernel: Kernel) -> tuple[Any, ...]:
+def argument_types(kernel: Kernel) -> tuple[Any, ...]:
+    """Numba's types of a kernel's parameters."""
     from numba.core import types
     from numba.np.numpy_support import from_dtype
 
@@ -94,11 +105,11 @@ def _argument_types(kernel: Kernel) -> tuple[Any, ...]:
     return (types.int64, types.int64, status, *scalars, *buffers)
 
 
-def _compile(function: Any, arguments: tuple[Any, ...], *, licence: tuple[str, ...]) -> CompiledKernel:
+def _compile(function: Any, kernel: Kernel) -> CompiledKernel:
     try:
-        flags, pipeline = _flags(licence), _pipeline()
+        flags, pipeline = kernel_flags(kernel), short_pipeline()
     except (ImportError, AttributeError):  # a Numba whose internals differ: use its public interface
-        return _compile_with_njit(function, arguments, licence=licence)
+        return _compile_with_njit(function, kernel)
     from numba.core import compiler, registry, types
 
     target = registry.cpu_target
@@ -108,7 +119,7 @@ def _compile(function: Any, arguments: tuple[Any, ...], *, licence: tuple[str, .
         target.typing_context,
         target.target_context,
         function,
-        arguments,
+        argument_types(kernel),
         types.none,
         flags,
         {},
@@ -116,17 +127,19 @@ def _compile(function: Any, arguments: tuple[Any, ...], *, licence: tuple[str, .
     )
 
 
-def _compile_with_njit(function: Any, arguments: tuple[Any, ...], *, licence: tuple[str, ...]) -> CompiledKernel:
+def _compile_with_njit(function: Any, kernel: Kernel) -> CompiledKernel:
     import numba
     from numba.core import types
 
-    fastmath = set(licence) or False
+    arguments = argument_types(kernel)
+    fastmath = set(float_licence(kernel)) or False
     options = {"nogil": True, "error_model": "numpy", "boundscheck": False, "fastmath": fastmath}
     dispatcher = numba.njit(types.none(*arguments), **options)(function)
     return dispatcher.overloads[arguments]
 
 
-def _flags(licence: tuple[str, ...]) -> Any:
+def kernel_flags(kernel: Kernel) -> Any:
+    """How kernels are compiled: without Numba's runtime, and with buffers that do not overlap."""
     from numba.core import compiler
     from numba.core.cpu_options import FastMathOptions
 
@@ -137,12 +150,13 @@ def _flags(licence: tuple[str, ...]) -> Any:
     flags.nrt = False
     flags.no_cfunc_wrapper = True
     flags.noalias = True
-    flags.fastmath = FastMathOptions(set(licence) or False)
+    flags.fastmath = FastMathOptions(set(float_licence(kernel)) or False)
     return flags
 
 
 @cache
-def _pipeline() -> Any:
+def short_pipeline() -> Any:
+    """A compiler class with only the passes that kernels need."""
     from numba.core import compiler, compiler_machinery, typed_passes, untyped_passes
 
     passes = [
@@ -179,9 +193,9 @@ def pack(result: CompiledKernel) -> bytes | None:
 
 def unpack(data: bytes) -> CompiledKernel:
     """The kernel that `pack` wrote.  It is unpickled and run: only pass bytes whose digest has been checked."""
-    from numba.core import compiler, compiler_lock, registry, serialize
+    from numba.core import compiler, registry, serialize
 
-    with _lock, compiler_lock.global_compiler_lock:
+    with numba_lock():
         context = registry.cpu_target.target_context
         if data[:1] == _NEEDS_RUNTIME:  # half a second, so only then
             context.refresh()

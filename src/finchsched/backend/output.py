@@ -8,17 +8,18 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from finchsched.algebra.dtypes import INT32, Scalar
 from finchsched.backend.allocate import empty, filled, zeros
+from finchsched.backend.nest_facts import NestFacts
 from finchsched.backend.scalars import evaluate
-from finchsched.errors import DensifyError, KernelError
+from finchsched.errors import DensifyError, KernelError, NeedsWideIndices
 from finchsched.formats.coordinates import sort_order
-from finchsched.formats.fiber_tensor import FiberTensor
+from finchsched.formats.fiber_tensor import FiberTensor, shared_type
 from finchsched.formats.levels import SparseCOO, SparseList
 from finchsched.formats.levels.sparse_coo import counted_at
 from finchsched.passes.lower.signature import Bound, Entries, Extent, Least, LoweredNest, Product, Total
@@ -28,6 +29,7 @@ __all__ = ["Array", "NeedsWideIndices", "Output", "OutputPlan", "Run", "evaluate
 
 Array = NDArray[Any]
 Make = Callable[[int, np.dtype[Any]], Array]
+Lowered: TypeAlias = LoweredNest | NestFacts
 
 _ROOM = 4
 """First guess at the room of a result of unknown size: this many times the entries of the operands."""
@@ -36,10 +38,6 @@ _ROW = 1 << 20
 """A whole row more than that, so that it is not asked for in the middle of one, unless rows are very long."""
 
 _OFFSETS = np.dtype(np.uint64)
-
-
-class NeedsWideIndices(KernelError):
-    """The result has more entries than 32-bit positions can count; the plan must be made again with wide indices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +67,9 @@ class OutputPlan(ABC):
     shared, or that is sorted anew; "" if there is none.
     """
 
-    def __init__(self, lowered: LoweredNest, axes: tuple[str, ...], storage: tuple[str, ...], source: str) -> None:
+    def __init__(self, lowered: Lowered, axes: tuple[str, ...], storage: tuple[str, ...], source: str) -> None:
         self.lowered, self.axes, self.storage, self.source = lowered, axes, storage, source
-        self.type = lowered.nest.target.type
+        self.type = shared_type(lowered.nest.target.type)
         self.dtype = self.type.dtype.numpy
         self.none: list[Array | None] = [None] * len(axes)
 
@@ -135,6 +133,18 @@ class _Append(OutputPlan):
         self._make_room(output, run)
         return output
 
+    def _check_pointers(self, parents: int, run: Run) -> None:
+        """Raise DensifyError for more pointers than the limit, and than operands have pointers or entries."""
+        limit = current().densify
+        held = [len(b) for t in run.tensors.values() for b in (*t.pos, t.val) if b is not None]
+        if parents > max([limit, *held]):
+            extents = " x ".join(str(run.sizes[name]) for name in self.axes)
+            raise DensifyError(
+                f"a result of shape {extents} would need {parents} pointers, over the limit of {limit}\n"
+                "hint: ask for a format without a Dense level outside, such as coo or csf, or raise the limit with "
+                "fs.config(densify=...)"
+            )
+
     def _make_room(self, output: Output, run: Run) -> None:
         """Bring every buffer to the size that `output.rooms` asks for, keeping what it holds."""
         parents = 1
@@ -143,6 +153,8 @@ class _Append(OutputPlan):
                 parents *= run.sizes[self.storage[number]]
                 continue
             if isinstance(level, SparseList) or level.is_first:
+                if number and self.type.levels[number - 1].stores_all:
+                    self._check_pointers(parents, run)
                 output.pos[number] = _enlarged(output.pos[number], parents + 1, level.pos.numpy, zeros)
             output.crd[number] = _enlarged(output.crd[number], output.rooms[number], level.crd.numpy, empty)
             # A dense block below is cleared before it is known whether it stays: one more than there is room for.
@@ -238,7 +250,7 @@ _KINDS: dict[str, type[OutputPlan]] = {
 }
 
 
-def output_plan(lowered: LoweredNest, axes: tuple[str, ...], storage: tuple[str, ...], source: str) -> OutputPlan:
+def output_plan(lowered: Lowered, axes: tuple[str, ...], storage: tuple[str, ...], source: str) -> OutputPlan:
     """How to make the target of a nest."""
     return _KINDS[lowered.nest.assembly](lowered, axes, storage, source)
 
@@ -253,7 +265,7 @@ def _enlarged(array: Array | None, count: int, dtype: np.dtype[Any], make: Make)
     return larger
 
 
-def room_at_first(lowered: LoweredNest, storage: tuple[str, ...], number: int, run: Run) -> int:
+def room_at_first(lowered: Lowered, storage: tuple[str, ...], number: int, run: Run) -> int:
     """Coordinates that level `number` of an appended target gets room for before its kernel runs.
 
     storage: index names of the target in storage order.

@@ -6,7 +6,6 @@ import numpy as np
 
 from finchsched.algebra.dtypes import Scalar, cast_scalar
 from finchsched.algebra.operators import apply, result_type
-from finchsched.ast.facts import scalar_dtype
 from finchsched.ast.node import Node
 from finchsched.ast.scalar import Call, Literal, Size, Value
 from finchsched.errors import KernelError
@@ -26,6 +25,8 @@ def evaluate(expr: Node, values: Mapping[str, Scalar], sizes: Mapping[str, int])
         case Size(index):
             return sizes[index]
         case Call(op, args):
+            from finchsched.ast.facts import scalar_dtype  # facts are of the compiler: few plans need it to run
+
             wanted, out = result_type(op, *(scalar_dtype(arg) for arg in args))
             given = [cast_scalar(evaluate(arg, values, sizes), dtype) for arg, dtype in zip(args, wanted, strict=True)]
             typed = [dtype.numpy.type(value) for value, dtype in zip(given, wanted, strict=True)]

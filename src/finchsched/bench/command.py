@@ -4,19 +4,23 @@ import argparse
 from pathlib import Path
 
 from finchsched.bench.kernels import run_suite
+from finchsched.bench.latency import run_latency
 
 __all__ = ["add_arguments", "run"]
 
-_SUITES = {"kernels": run_suite}
+_SUITES = {"kernels": run_suite, "latency": run_latency}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """`run SUITE`, what of it, and how often."""
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     action = actions.add_parser("run", help="run a suite", description="Run a suite of benchmarks.")
-    action.add_argument("suite", choices=sorted(_SUITES), help="kernels: everyday sparse kernels, on one thread")
+    about = "kernels: everyday sparse kernels, on one thread; latency: imports, first results, tiny operands"
+    action.add_argument("suite", choices=sorted(_SUITES), help=about)
     action.add_argument("--json", type=Path, metavar="FILE", help="write the figures here as JSON")
-    action.add_argument("--only", action="append", metavar="KERNELS", help="these kernels only, as in spmv,spgemm")
+    action.add_argument(
+        "--only", action="append", metavar="NAMES", help="only these kernels or measures, as in spmv,add"
+    )
     action.add_argument("--data", action="append", metavar="SETS", help="these data sets only, as in small,rmat")
     action.add_argument("--repeats", type=_positive, default=15, metavar="N", help="rounds a comparison (default 15)")
     action.add_argument("--seconds", type=float, metavar="S", help="end a comparison after about this long")

@@ -1,12 +1,12 @@
 """Peak memory of one action, measured in a child process of its own."""
 
 import json
-import os
 import resource
-import subprocess
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from finchsched.bench.child import run_child
 
 MEBI = 1 << 20
 
@@ -45,18 +45,7 @@ def child_usage(setup: str, action: str, *, timeout: float = 900.0) -> Usage:
     Errors: RuntimeError with the last line of the child's error output when it fails or takes over `timeout` seconds.
     """
     code = _CHILD.format(setup=setup, action=action)
-    search = [str(Path(__file__).resolve().parents[2]), *filter(None, sys.path)]
-    env = os.environ | {"PYTHONPATH": os.pathsep.join(search)}
-    try:
-        done = subprocess.run(
-            [sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=timeout, check=False
-        )
-    except subprocess.TimeoutExpired as late:
-        raise RuntimeError(f"the child took over {timeout:g} s") from late
-    if done.returncode != 0:
-        said = "".join(done.stderr.strip().splitlines()[-1:])[:300]
-        raise RuntimeError(f"the child ended with status {done.returncode}: {said}")
-    return Usage(**json.loads(done.stdout.splitlines()[-1]))
+    return Usage(**run_child(code, timeout=timeout))
 
 
 def restart_peak() -> None:

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from finchsched.algebra.dtypes import Scalar
 from finchsched.api import Tensor, asarray, read, sample_path
 from finchsched.errors import FinchschedError
-from finchsched.io import has_known_suffix
+from finchsched.io.kinds import has_known_suffix
 
 __all__ = ["Operand", "OperandError", "parse_operand", "parse_operands"]
 

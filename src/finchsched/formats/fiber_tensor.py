@@ -22,7 +22,7 @@ from finchsched.errors import DtypeError, FormatError, ShapeMismatchError
 from finchsched.formats.levels import Dense, SparseCOO, SparseList
 from finchsched.formats.levels.sparse_coo import check_groups
 
-__all__ = ["Buffer", "FiberTensor", "cast_fill", "fill_node", "tensor_type"]
+__all__ = ["Buffer", "FiberTensor", "cast_fill", "fill_node", "shared_type", "tensor_type"]
 
 Buffer: TypeAlias = NDArray[Any]
 
@@ -143,7 +143,7 @@ class FiberTensor:
 @lru_cache(maxsize=1024)
 def _transposed(type_: TensorType, axes: tuple[int, ...]) -> TensorType:
     """Equal types are one object, so that plan keys compare by identity."""
-    return type_.replace(perm=tuple(axes.index(axis) for axis in type_.perm))
+    return shared_type(type_.replace(perm=tuple(axes.index(axis) for axis in type_.perm)))
 
 
 def tensor_type(levels: tuple[Level, ...], perm: tuple[int, ...], dtype: DType, fill: Scalar) -> TensorType:
@@ -156,7 +156,13 @@ def _tensor_type(
     levels: tuple[Level, ...], perm: tuple[int, ...], dtype: DType, fill: Scalar, _text: str
 ) -> TensorType:
     """`_text` tells 0.0 from -0.0 and True from 1."""
-    return TensorType(levels, perm, dtype, fill_node(fill, dtype))
+    return shared_type(TensorType(levels, perm, dtype, fill_node(fill, dtype)))
+
+
+@lru_cache(maxsize=4096)
+def shared_type(type_: TensorType) -> TensorType:
+    """The object that stands for all types equal to this one: looking it up compares nothing."""
+    return type_
 
 
 def fill_node(value: Scalar, dtype: DType) -> Node:

@@ -24,7 +24,7 @@ from finchsched.errors import FormatError
 from finchsched.formats.buffers import level_buffer
 from finchsched.formats.levels import Dense, SparseByteMap, SparseCOO, SparseList
 
-__all__ = ["HOLE", "locate", "plus", "times", "unfurl", "workspace_count"]
+__all__ = ["HOLE", "locate", "or_empty", "plus", "times", "unfurl", "workspace_count"]
 
 HOLE = Var("_coordinate", UINT64)
 """Stands for the coordinate inside a Lookup."""
@@ -59,7 +59,6 @@ def unfurl(tensor: str, type_: TensorType, level: int, fiber: Child, extent: Ker
     """The fiber that is the child `fiber` of the level above, for reading in rising order of coordinates."""
     match type_.levels[level]:
         case Dense():
-            assert fiber.present is None
             return Lookup(HOLE, Child(plus(times(fiber.position, extent), HOLE)))
         case SparseList() | SparseCOO():
             crd = level_buffer(tensor, type_, level, "crd", writable=False)
@@ -70,10 +69,7 @@ def unfurl(tensor: str, type_: TensorType, level: int, fiber: Child, extent: Ker
             if _is_run(type_, level):
                 run = Var(names.fresh(f"{tensor}_p{level}_run"), UINT64)
                 stepper = Stepper(here, end, crd, Spike(Fill(), Child(here, run)), run)
-            preamble: tuple[KernelStmt, ...] = (Set(here, start), Set(end, stop))
-            if fiber.present is not None:  # else the fiber is empty
-                preamble = (Set(here, ZERO), Set(end, ZERO), If(fiber.present, Seq(preamble), Seq(())))
-            return Thunk(preamble, stepper)
+            return Thunk((Set(here, start), Set(end, stop)), stepper)
         case SparseByteMap():
             crd = level_buffer(tensor, type_, level, "crd", writable=True)
             here = Var(names.fresh(f"{tensor}_p"), UINT64)
@@ -82,6 +78,13 @@ def unfurl(tensor: str, type_: TensorType, level: int, fiber: Child, extent: Ker
             return Thunk(preamble, Stepper(here, end, crd, Spike(Fill(), Child(Cast(Load(crd, here), UINT64)))))
         case other:
             raise FormatError(f"level {other.name} cannot be read")
+
+
+def or_empty(fiber: Looplet, present: Var) -> Looplet:
+    """A fiber that is stepped through, as an empty one where `present` is false."""
+    assert isinstance(fiber, Thunk) and isinstance(fiber.body, Stepper)
+    empty = (Set(fiber.body.var, ZERO), Set(fiber.body.end, ZERO))
+    return Thunk((*empty, If(present, Seq(fiber.preamble), Seq(()))), fiber.body)
 
 
 def _range(tensor: str, type_: TensorType, level: int, fiber: Child) -> tuple[KernelExpr, KernelExpr]:

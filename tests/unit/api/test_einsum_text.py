@@ -12,7 +12,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import finchsched.api as fs
-from finchsched.api.build_logic import bind, build_logic
+from finchsched.api.binding import bind
+from finchsched.api.build_logic import build_logic
 from finchsched.api.einsum_program import Access, Constant, IndexValue, Operation
 from finchsched.api.einsum_text import parse_einsum
 from finchsched.api.functions import _einsum_graph

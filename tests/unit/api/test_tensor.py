@@ -186,7 +186,7 @@ def test_every_nest_in_every_storage_order_by_name(rank: int) -> None:
     full = full[0] if rank == 1 else full
     indices = ",".join("ijk"[:rank])
     with config(backend="python"):
-        for levels in itertools.product(("Dense", "SparseList"), repeat=rank):
+        for levels in itertools.product(("Dense", "SparseList", "SparseCOO"), repeat=rank):
             nest = "(".join((*levels, "Element")) + ")" * rank
             for perm in itertools.permutations(range(rank)):
                 text = f"{nest}, perm={perm}"

@@ -6,7 +6,8 @@ from finchsched.algebra.dtypes import INT32, INT64
 from finchsched.ast.format import TensorType
 from finchsched.ast.parse_logic import parse_logic
 from finchsched.autoschedule.output_format import choose_output_type, index_dtype, with_index_width
-from finchsched.formats.levels import Dense, SparseList
+from finchsched.formats.levels import Dense, SparseCOO, SparseList
+from finchsched.formats.levels.sparse_coo import coo_levels
 from finchsched.passes.loop.query_form import QueryForm, query_form
 
 ZERO = "0.0: float64"
@@ -18,6 +19,8 @@ NESTS = {
     "ds": "Dense(SparseList[int32,int32](Element({fill})))",
     "sd": "SparseList[int32,int32](Dense(Element({fill})))",
     "ss": "SparseList[int32,int32](SparseList[int32,int32](Element({fill})))",
+    "c": "SparseCOO[int32,int32,0,1](Element({fill}))",
+    "cc": "SparseCOO[int32,int32,0,2](SparseCOO[int32,int32,1,2](Element({fill})))",
     "dss": "Dense(SparseList[int32,int32](SparseList[int32,int32](Element({fill}))))",
 }
 
@@ -31,7 +34,9 @@ def form(body: str, out: str = "", **formats: str) -> QueryForm:
         lines.append(f"slot {name}: {NESTS[nest.removesuffix('T')].format(fill=fill or ZERO)}{perm}")
     head = body.partition("]")[0].count(",") + 1 if not body.startswith("[]") else 0
     lines.append(f"alias C: {NESTS['d' * head if head < 3 else 'dss'].format(fill=out or ZERO)}")
-    plan = parse_logic("\n".join([*lines, f"C{body}", "return C"]), {"Dense": Dense, "SparseList": SparseList})
+    plan = parse_logic(
+        "\n".join([*lines, f"C{body}", "return C"]), {"Dense": Dense, "SparseList": SparseList, "SparseCOO": SparseCOO}
+    )
     return query_form(plan.bodies[0])  # type: ignore[attr-defined]  # a plan
 
 
@@ -147,3 +152,37 @@ def test_with_index_width_leaves_dense_levels_alone() -> None:
     kind = form(PAIR.format(op="add"), A="ds", B="ds").accesses()[0].tensor.type
     assert with_index_width(kind, True).levels == (Dense(), SparseList(INT64, INT64))
     assert with_index_width(kind, False) == kind
+
+
+SCALED = "[i, j] := Reorder(MapJoin(mul, A[i, j], 2.0: float64), [i, j])"
+ROWS = "[i] := Reorder(Aggregate(add, 0.0: float64, A[i, j], [j]), [i])"
+
+
+def test_lists_of_coordinates() -> None:
+    """A list is compressed along all of its axes; a result with its pattern is a list too."""
+    assert choose_output_type(form(SCALED, A="cc"), wide=True).levels == coo_levels(2, INT32, INT32)
+    assert choose_output_type(form(PAIR.format(op="mul"), A="cc", B="dd"), wide=False).levels == coo_levels(
+        2, INT32, INT32
+    )
+    assert shape(form(PAIR.format(op="add"), A="cc", B="cc")) == ("ss", (0, 1))
+    assert shape(form(PAIR.format(op="add"), A="cc", B="ds")) == ("ds", (0, 1))
+    assert shape(form(PAIR.format(op="add"), A="cc", B="dd")) == ("dd", (0, 1))
+
+
+@pytest.mark.parametrize(
+    ("made", "huge", "want"),
+    [
+        (form(ROWS, A="cc"), {"A": (0,)}, "s"),
+        (form(ROWS, A="cc"), {"A": (1,)}, "d"),
+        (form(ROWS, A="ds"), {"A": (0,)}, "s"),
+        (form(ROWS, A="dd"), {"A": (0,)}, "d"),
+        (form("[i, j] := Reorder(MapJoin(mul, A[i], B[j]), [i, j])", A="c", B="c"), {"A": (0,)}, "ss"),
+        (form("[i] := Reorder(MapJoin(add, A[i], 1.0: float64), [i])", "1.0: float64", A="c"), {"A": (0,)}, "s"),
+    ],
+    ids=str,
+)
+def test_huge_axes_are_compressed_where_the_mask_rule_allows(
+    made: QueryForm, huge: dict[str, tuple[int, ...]], want: str
+) -> None:
+    found = choose_output_type(made, wide=False, huge=huge)
+    assert "".join("d" if level.stores_all else "s" for level in found.levels) == want

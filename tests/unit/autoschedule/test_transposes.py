@@ -5,7 +5,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from everywhere import interpret_plan
+from everywhere import interpret_plan, run_nest
 from finchsched.algebra.dtypes import FLOAT64
 from finchsched.ast.format import TensorType
 from finchsched.ast.logic import Alias, Plan, Produces, Slot
@@ -13,7 +13,8 @@ from finchsched.ast.scalar import Literal
 from finchsched.ast.validate_logic import validate_logic
 from finchsched.autoschedule.transposes import Transposes, axes_to_move
 from finchsched.formats.levels import Dense, SparseList
-from finchsched.formats.numpy_convert import from_dense
+from finchsched.formats.levels.sparse_coo import coo_levels
+from finchsched.formats.numpy_convert import from_dense, to_dense
 from finchsched.passes.loop.lower_to_loops import assembly_of, lower_to_loops
 from finchsched.passes.loop.query_form import query_form
 
@@ -96,3 +97,23 @@ def test_index_arrays_have_the_width_asked_for(wide: bool, width: str) -> None:
     (level,) = [level for level in alias.type.levels if isinstance(level, SparseList)]
     assert (level.pos.name, level.crd.name) == (width, width)
     assert alias.name == "A_by10"
+
+
+@pytest.mark.parametrize("huge", [{"A": (0,)}, {"A": (0, 2)}])
+def test_along_a_huge_axis_a_list_is_sorted(huge: dict[str, tuple[int, ...]]) -> None:
+    source = slot((1, 0, 2))
+    transposes = Transposes(wide=True, huge=huge)
+    alias = transposes.copy_of(source, (0, 2, 1))
+    plan = plan_of(transposes, alias)
+    validate_logic(plan)
+    assert alias.type.levels == coo_levels(3)
+    (nest,) = lower_to_loops(plan).nests
+    assert nest.assembly == "sort"
+    values = np.arange(24.0).reshape(2, 3, 4) % 5
+    made = run_nest(nest, {"A": from_dense(values, source.type.levels, (1, 0, 2), fill=0.0)}, {})
+    np.testing.assert_array_equal(to_dense(made), values)
+
+
+def test_an_axis_that_stays_may_be_huge() -> None:
+    alias = Transposes(wide=True, huge={"A": (2,)}).copy_of(slot((0, 1, 2)), (1, 0, 2))
+    assert alias.type.levels == (Dense(), SparseList(), SparseList())

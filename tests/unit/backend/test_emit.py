@@ -29,7 +29,8 @@ from finchsched.ast.kernel import (
     Var,
     While,
 )
-from finchsched.backend import emit, load_kernel
+from finchsched.backend.emit import emit
+from finchsched.backend.load import load_kernel
 from finchsched.errors import LoweringError
 from unit.backend import sample_kernels as sample
 from unit.backend.sample_kernels import FIRST, LAST, call, pos
@@ -258,7 +259,7 @@ def test_kernels_that_are_refused(make, message):
 SHOW = """
 import hashlib
 from unit.backend import sample_kernels as sample
-from finchsched.backend import emit
+from finchsched.backend.emit import emit
 for k in (sample.spmv(), sample.union(), sample.sort(), sample.search()):
     print(hashlib.sha256(emit(k, head="x").text.encode()).hexdigest())
 """

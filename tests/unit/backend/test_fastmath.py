@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from finchsched.backend import emit, load_kernel
+from finchsched.backend.emit import emit
 from finchsched.backend.fastmath import LICENCE, float_licence
+from finchsched.backend.load import load_kernel
 from finchsched.backend.numba_compiler import compile_result
 from unit.backend import sample_kernels as sample
 

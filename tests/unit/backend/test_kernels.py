@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from finchsched.algebra.dtypes import FLOAT32, INT64, UINT32, UINT64
-from finchsched.backend import load_kernel
+from finchsched.backend.load import load_kernel
 from finchsched.errors import KernelError
 from finchsched.settings import config
 from unit.backend import sample_kernels as sample

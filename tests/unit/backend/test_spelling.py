@@ -23,7 +23,7 @@ from finchsched.algebra.dtypes import (
 )
 from finchsched.algebra.operators import OPERATORS, apply, cast_target, result_type
 from finchsched.ast.kernel import NEGATIVE_POWER, Buffer, Cast, Const, For, Kernel, Load, Seq, Store, Var
-from finchsched.backend import load_kernel
+from finchsched.backend.load import load_kernel
 from finchsched.errors import DtypeError
 from unit.backend.sample_kernels import FIRST, LAST, call, pos
 

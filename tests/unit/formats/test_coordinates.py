@@ -12,12 +12,13 @@ from finchsched.formats.coordinates import coordinates_of, count_nonfill, from_c
 from finchsched.formats.levels import Dense, SparseList
 from finchsched.formats.numpy_convert import to_dense
 from finchsched.settings import config
+from strategies import nest
 
 SHAPES = [(), (5,), (0,), (4, 3), (3, 0), (2, 3, 4)]
 
 
 def nests(rank):
-    return itertools.product((Dense(), SparseList(INT32, INT64)), repeat=rank)
+    return [nest("".join(letters)) for letters in itertools.product("dsc", repeat=rank)]
 
 
 @pytest.mark.parametrize("fill", [0.0, 2.0, float("nan")])

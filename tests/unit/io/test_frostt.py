@@ -12,8 +12,8 @@ from finchsched.ast.format import Level
 from finchsched.errors import DtypeError, FileFormatError, FormatError
 from finchsched.formats.coordinates import from_coordinates
 from finchsched.formats.levels import Dense, SparseList
-from finchsched.io import CoordinateArray, read_frostt, write_frostt
-from finchsched.io.entries import sparse_tensor
+from finchsched.io.entries import CoordinateArray, sparse_tensor
+from finchsched.io.frostt import read_frostt, write_frostt
 from finchsched.io.text_source import BLOCK_BYTES
 from tensors_for_files import DTYPES, formats, same_tensor, same_values, tensor
 

@@ -16,8 +16,10 @@ from finchsched.errors import FormatError
 from finchsched.formats.coordinates import coordinates_of
 from finchsched.formats.fiber_tensor import FiberTensor
 from finchsched.formats.levels import Dense, SparseList
-from finchsched.io import CoordinateArray, matrix_market_write, read_matrix_market, write_matrix_market
-from finchsched.io.entries import dense_tensor, sparse_tensor
+from finchsched.io import matrix_market_write
+from finchsched.io.entries import CoordinateArray, dense_tensor, sparse_tensor
+from finchsched.io.matrix_market import read_matrix_market
+from finchsched.io.matrix_market_write import write_matrix_market
 from tensors_for_files import DTYPES, formats, same_tensor, same_values, tensor
 
 CSR = (Dense(), SparseList())

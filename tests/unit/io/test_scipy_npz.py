@@ -13,7 +13,8 @@ from finchsched.formats.coordinates import coordinates_of
 from finchsched.formats.fiber_tensor import FiberTensor
 from finchsched.formats.levels import Dense, SparseList
 from finchsched.formats.numpy_convert import to_dense
-from finchsched.io import read_npz, write_scipy_npz
+from finchsched.io.npz import read_npz
+from finchsched.io.scipy_npz import write_scipy_npz
 from tensors_for_files import DTYPES, formats, same_tensor, same_values, tensor, values_of
 
 FORMATS = ["csr", "csc", "coo", "bsr", "dia"]

@@ -14,7 +14,8 @@ from finchsched.ast.format import Level
 from finchsched.errors import DtypeError, FileFormatError, FinchschedError
 from finchsched.formats.fiber_tensor import FiberTensor
 from finchsched.formats.levels import Dense, SparseList
-from finchsched.io import read_npz, write_tensor_npz
+from finchsched.io.npz import read_npz
+from finchsched.io.tensor_npz import write_tensor_npz
 from tensors_for_files import DTYPES, fills_of, formats, same_tensor, tensor
 
 CSR = (Dense(), SparseList())

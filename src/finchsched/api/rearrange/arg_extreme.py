@@ -133,4 +133,4 @@ def _result(
         whole = np.zeros(shape, np.int64)
         whole[tuple(at)] = found
         return from_array(whole, 0)
-    return same_layout(tensor.type, sources).sparse_inside().tensor(at, found, shape, 0)
+    return same_layout(tensor.type, sources).sparse_inside().tensor(at, found, shape, 0, operand=tensor)

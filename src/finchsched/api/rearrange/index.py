@@ -105,7 +105,7 @@ def _sparse(tensor: FiberTensor, items: Sequence[Item], arrays: Sequence[Index])
     layout = same_layout(tensor.type, placed.sources)
     if len(gathers) > 1:
         layout = layout.sparse_inside()
-    return layout.tensor([*rest[:start], *made, *rest[start:]], val, placed.shape, tensor.fill)
+    return layout.tensor([*rest[:start], *made, *rest[start:]], val, placed.shape, tensor.fill, operand=tensor)
 
 
 def _narrowed(

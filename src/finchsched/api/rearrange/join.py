@@ -75,7 +75,7 @@ class Concat(HostOperation):
             offset += tensor.shape[self.axis]
         at = tuple(np.concatenate([piece[0][axis] for piece in pieces]) for axis in range(len(shape)))
         val = np.concatenate([piece[1] for piece in pieces])
-        return _layout(leading.type, shape, len(val)).tensor(at, val, shape, fill)
+        return _layout(leading.type, shape, len(val)).tensor(at, val, shape, fill, operand=leading)
 
     def describe(self, names: Sequence[str]) -> str:
         return f"{', '.join(names)} joined along axis {self.axis}"
@@ -121,7 +121,8 @@ def _with_axis(tensor: FiberTensor, axis: int) -> FiberTensor:
     at = coordinates_of(tensor)
     sources = (*range(axis), None, *range(axis, tensor.ndim))
     layout = same_layout(tensor.type, sources)
-    return layout.tensor((*at[:axis], np.zeros(tensor.stored, np.int64), *at[axis:]), tensor.val, shape, tensor.fill)
+    at = (*at[:axis], np.zeros(tensor.stored, np.int64), *at[axis:])
+    return layout.tensor(at, tensor.val, shape, tensor.fill, operand=tensor)
 
 
 def _stored(tensor: FiberTensor, fill: Scalar, dtype: DType) -> tuple[Coordinates, Buffer]:

@@ -39,8 +39,13 @@ class Layout:
         sparse = next((kind for kind in self.kinds if kind is not Dense), SparseList)
         return Layout((*self.kinds[:-1], sparse), self.axes)
 
-    def tensor(self, at: Sequence[Index], val: Buffer, shape: Sequence[int], fill: Scalar) -> FiberTensor:
-        """The tensor with these entries, in any order, in the narrowest index arrays that hold them."""
+    def tensor(
+        self, at: Sequence[Index], val: Buffer, shape: Sequence[int], fill: Scalar, *, operand: FiberTensor
+    ) -> FiberTensor:
+        """The tensor with these entries, in any order, in the narrowest index arrays that hold them.
+
+        `val` is fresh, or the operand's own: that is shared if nobody can change it.
+        """
         width = index_width(shape, len(val))
         levels: list[Level] = []
         for kind, run in groupby(self.kinds):
@@ -52,9 +57,9 @@ class Layout:
             else:
                 part: Any = kind
                 levels += [part(width, width, number, count) for number in range(count)]
-        if val.flags.writeable:
+        if val is operand.val and val.flags.writeable:
             val = val.copy()
-            val.setflags(write=False)
+        val.setflags(write=False)
         return from_coordinates(at, val, shape, levels, self.axes, fill=fill)
 
 

@@ -111,4 +111,4 @@ def _outermost(node: GraphNode, axis: int) -> GraphNode:
         return node
     axes = (axis, *[other for other in tensor.type.perm if other != axis])
     layout = Layout((SparseList,) * tensor.ndim, axes)
-    return tensor_node(layout.tensor(coordinates_of(tensor), tensor.val, tensor.shape, tensor.fill))
+    return tensor_node(layout.tensor(coordinates_of(tensor), tensor.val, tensor.shape, tensor.fill, operand=tensor))

@@ -35,7 +35,7 @@ class Flip(HostOperation):
         for axis in self.axes:
             at[axis] = tensor.shape[axis] - 1 - at[axis]
         layout = same_layout(tensor.type, range(tensor.ndim))
-        return layout.tensor(at, tensor.val, tensor.shape, tensor.fill)
+        return layout.tensor(at, tensor.val, tensor.shape, tensor.fill, operand=tensor)
 
     def describe(self, names: Sequence[str]) -> str:
         return f"{names[0]} reversed along axes {self.axes}"
@@ -66,7 +66,7 @@ class Roll(HostOperation):
         for axis, count in enumerate(places):
             at[axis] = _rolled(at[axis], count, tensor.shape[axis])
         layout = same_layout(tensor.type, range(tensor.ndim))
-        return layout.tensor(at, tensor.val, tensor.shape, tensor.fill)
+        return layout.tensor(at, tensor.val, tensor.shape, tensor.fill, operand=tensor)
 
     def describe(self, names: Sequence[str]) -> str:
         moves = ", ".join(f"{count} along axis {axis}" for axis, count in self.shifts)
@@ -91,7 +91,7 @@ class RollFlat(HostOperation):
         flat = flatten(coordinates_of(tensor), tensor.shape)
         at = unflatten(_rolled(flat, count, size), tensor.shape)
         layout = same_layout(tensor.type, range(tensor.ndim)).sparse_inside()
-        return layout.tensor(at, tensor.val, tensor.shape, tensor.fill)
+        return layout.tensor(at, tensor.val, tensor.shape, tensor.fill, operand=tensor)
 
     def describe(self, names: Sequence[str]) -> str:
         return f"{names[0]} rolled by {self.places} in C order"

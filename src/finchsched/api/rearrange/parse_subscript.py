@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from finchsched.algebra.dtypes import INT64
 from finchsched.api.convert import to_fiber_tensor
+from finchsched.api.deferred import is_scipy_sparse
 from finchsched.api.graph import GraphNode, cast_node, tensor_node
 from finchsched.api.graph_array import GraphArray
 from finchsched.api.host import Shape
@@ -73,7 +73,7 @@ class _Parser:
 
     def array(self, part: object) -> Sequence[Item]:
         """A concrete array: ours, NumPy's, SciPy's or a list."""
-        if isinstance(part, GraphArray) or sp.issparse(part):
+        if isinstance(part, GraphArray) or is_scipy_sparse(part):
             tensor: FiberTensor = part.node.data if isinstance(part, GraphArray) else to_fiber_tensor(part, None, False)
             if tensor.type.dtype.is_bool and tensor.ndim:
                 return self.coordinates(true_coordinates(tensor), tensor.shape)
@@ -134,7 +134,7 @@ def check_bounds(values: NDArray[Any], axis: int, extent: int) -> None:
 
 
 def _as_index_array(part: object) -> NDArray[Any]:
-    if not isinstance(part, list | tuple | np.ndarray):
+    if not isinstance(part, list | tuple | range) and (np.isscalar(part) or not hasattr(part, "__array__")):
         raise _not_a_subscript(f"a {type(part).__name__}")
     try:
         values = np.asarray(part)

@@ -56,7 +56,7 @@ class Repeat(HostOperation):
         made = [coordinate[entry] for coordinate in at]
         made[self.axis] = first[entry] + _counted(times)
         layout = same_layout(tensor.type, range(tensor.ndim))
-        return layout.tensor(made, tensor.val[entry], self.shape([tensor.shape]), tensor.fill)
+        return layout.tensor(made, tensor.val[entry], self.shape([tensor.shape]), tensor.fill, operand=tensor)
 
     def describe(self, names: Sequence[str]) -> str:
         times = f"{self.counts} times" if isinstance(self.counts, int) else "so many times each"
@@ -99,7 +99,7 @@ class Tile(HostOperation):
         sources = (*[None] * missing, *range(tensor.ndim))
         shape = self.shape([tensor.shape])
         layout = same_layout(tensor.type, sources)
-        return layout.tensor(at, val, shape, tensor.fill)
+        return layout.tensor(at, val, shape, tensor.fill, operand=tensor)
 
     def describe(self, names: Sequence[str]) -> str:
         return f"{names[0]} tiled {self.counts} times"

@@ -50,7 +50,9 @@ class Reshape(HostOperation):
         if is_dense(tensor):
             return from_array(as_array(tensor).reshape(shape), tensor.fill)
         at = regrouped(coordinates_of(tensor), tensor.shape, shape)
-        return fresh_layout(tensor.type, shape, tensor.stored).tensor(at, tensor.val, shape, tensor.fill)
+        return fresh_layout(tensor.type, shape, tensor.stored).tensor(
+            at, tensor.val, shape, tensor.fill, operand=tensor
+        )
 
     def describe(self, names: Sequence[str]) -> str:
         return f"{names[0]} reshaped to {self.wanted}"

@@ -41,7 +41,7 @@ class Triangle(HostOperation):
         beside = at[-1] - at[-2]
         kept = np.flatnonzero(beside <= k if self.lower else beside >= k)
         layout = same_layout(tensor.type, range(tensor.ndim)).sparse_inside()
-        return layout.tensor([c[kept] for c in at], tensor.val[kept], tensor.shape, tensor.fill)
+        return layout.tensor([c[kept] for c in at], tensor.val[kept], tensor.shape, tensor.fill, operand=tensor)
 
     def describe(self, names: Sequence[str]) -> str:
         return f"the {'lower' if self.lower else 'upper'} triangle of {names[0]} (diagonal {self.k})"

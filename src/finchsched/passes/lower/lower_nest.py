@@ -57,7 +57,7 @@ from finchsched.ast.node import Node, walk
 from finchsched.ast.scalar import Call, Literal, Value, constant_coordinate
 from finchsched.errors import LoweringError
 from finchsched.formats.buffers import level_buffer, value_buffer
-from finchsched.formats.unfurl import HOLE, locate, plus, unfurl, workspace_count
+from finchsched.formats.unfurl import HOLE, locate, or_empty, plus, unfurl, workspace_count
 from finchsched.passes.lower.bounds import is_linear, room_bound
 from finchsched.passes.lower.coiterate import Leaves, Region, lower_region
 from finchsched.passes.lower.expressions import Coords, Env, Scope, lower_expr
@@ -299,7 +299,9 @@ class _NestLowering:
             return self.target.unfurl(cursor.level, cursor.position, self.parameters.extent(index))
         if access in self.written and access.tensor not in self.frozen:
             return Lookup(HOLE, Child(HOLE))
-        return unfurl(access.tensor.name, type_, cursor.level, cursor.fiber, self.parameters.extent(index), self.names)
+        extent = self.parameters.extent(index)
+        fiber = unfurl(access.tensor.name, type_, cursor.level, cursor.fiber, extent, self.names)
+        return fiber if cursor.present is None else or_empty(fiber, cursor.present)
 
     def _check_concordant(self, index: str, access: Access, cursor: Cursor) -> None:
         storage = self._storage(access)

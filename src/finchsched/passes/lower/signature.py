@@ -3,11 +3,13 @@ needs.
 """
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from finchsched.ast.kernel import Kernel
-from finchsched.ast.loop import Nest
 from finchsched.ast.node import Node
+
+if TYPE_CHECKING:  # the runtime, which needs all else here, need not load the IRs
+    from finchsched.ast.kernel import Kernel
+    from finchsched.ast.loop import Nest
 
 __all__ = [
     "GROW",
@@ -97,8 +99,8 @@ class LoweredNest:
     initial: what a dense target is filled with first.
     """
 
-    nest: Nest
-    kernel: Kernel
+    nest: "Nest"
+    kernel: "Kernel"
     scalars: tuple[ScalarParam, ...]
     buffers: tuple[BufferParam, ...]
     rooms: tuple[Bound | None, ...]
