@@ -78,7 +78,7 @@ def ravel(x: object) -> Any:
 def take(x: object, indices: Any, /, axis: int | None = None) -> Any:
     """The elements at coordinates of an axis, or of the flattened array; negative ones count from the end.
 
-    Raises IndexingError for a coordinate out of bounds.  O(stored · log), and the entries of the result.
+    Raises IndexError for a coordinate out of bounds.  O(stored · log), and the entries of the result.
     """
     return _array(x).take(indices, axis)
 

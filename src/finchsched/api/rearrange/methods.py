@@ -26,7 +26,7 @@ class Rearranging(GraphArray):
         """`x[...]` as in NumPy: integers, slices, `...`, None, masks and arrays of integers.
 
         A sparse array stays sparse; all of its entries are looked at, but of integers and slices on the outermost
-        storage axis only those inside.  Raises IndexingError, LazyValueError for a lazy mask.
+        storage axis only those inside.  Raises IndexError, LazyValueError for a lazy mask.
         """
         return self._beside(key)._finish(nodes.index_node(self._node, key))
 
