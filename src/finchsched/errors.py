@@ -4,6 +4,8 @@ A message says what was found and what was expected in the user's own names, and
 helps.
 """
 
+import builtins
+
 __all__ = [
     "CacheFolderError",
     "DensifyError",
@@ -14,8 +16,8 @@ __all__ = [
     "FormatError",
     "FusionError",
     "IRSyntaxError",
+    "IndexError",
     "IndexNameError",
-    "IndexingError",
     "KernelError",
     "LazyValueError",
     "LoweringError",
@@ -38,8 +40,11 @@ class IndexNameError(FinchschedError, ValueError):
     """An index that is unknown, unbound, or used a wrong number of times."""
 
 
-class IndexingError(FinchschedError, IndexError):
-    """A subscript that the array does not have: out of bounds, too many axes, a mask of another shape."""
+class IndexError(FinchschedError, builtins.IndexError):
+    """A subscript that the array does not have: out of bounds, too many axes, a mask of another shape.
+
+    It has the builtin's name, as what is raised here reads like NumPy's.
+    """
 
 
 class ShapeMismatchError(FinchschedError, ValueError):

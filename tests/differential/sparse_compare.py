@@ -68,7 +68,7 @@ def check_values(got: Array, expected: Array, size: Array | None) -> None:
     """Equal where `size` is None or values are integers, else up to TOLERANCE times `size`."""
     assert got.dtype == expected.dtype, (got.dtype, expected.dtype)
     assert got.shape == expected.shape, (got.shape, expected.shape)
-    if size is None or got.dtype.kind != "f":
+    if size is None or got.dtype.kind not in "fc":
         wrong = got != expected
     else:
         wrong = ~(np.abs(got - expected) <= TOLERANCE * size)

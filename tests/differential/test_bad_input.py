@@ -133,7 +133,7 @@ def test_a_size_conflict_in_numpy_notation_names_operands() -> None:
 
 # ---------------------------------------------------------------------------------------------- element types
 
-UNSUPPORTED = "complex64 complex128 float16 longdouble int8 int16 int32 uint8 uint64 O U3 M8[s] V4".split()
+UNSUPPORTED = "float16 longdouble clongdouble O U3 M8[s] m8[s] V4".split()
 
 
 @pytest.mark.parametrize("name", UNSUPPORTED)
@@ -141,14 +141,14 @@ def test_element_types(name: str) -> None:
     array = np.zeros((2, 2), dtype=name)
     with pytest.raises(DtypeError) as caught:
         fs.asarray(array)
-    assert f"element type {array.dtype} is not supported; supported are bool, int64, float32, float64" in str(
+    assert f"element type {array.dtype} is not supported; supported are bool, int8, int16, int32, int64, uint8" in str(
         caught.value
     )
     with pytest.raises(DtypeError, match=r"^x: element type"):
         fs.einsum("y[i] += A[i,j] * x[j]", A=A, x=np.zeros(4, dtype=name))
 
 
-@pytest.mark.parametrize("name", ["complex64", "complex128", "uint8", "int16", "longdouble"])
+@pytest.mark.parametrize("name", ["longdouble", "clongdouble"])
 def test_element_types_of_sparse_matrices(name: str) -> None:
     with pytest.raises(DtypeError, match="is not supported"):
         fs.asarray(sp.csr_array(np.eye(2).astype(name)))
@@ -163,13 +163,11 @@ OBJECTS: dict[str, tuple[Any, type[Exception], str]] = {
     "strings": (["a"], DtypeError, "found a list of str objects"),
     "objects": ([[object(), 1]], DtypeError, "found a list of object objects"),
     "none in a list": ([1, None], DtypeError, "found a list of NoneType objects"),
-    "complex numbers": ([1j], DtypeError, "element type complex128"),
     "none": (None, DtypeError, "cannot make a tensor of a NoneType"),
     "dict": ({}, DtypeError, "cannot make a tensor of a dict"),
     "string": ("a", DtypeError, "cannot make a tensor of a str"),
     "large number": (2**70, DtypeError, "the number 1180591620717411303424 does not fit int64"),
     "large number in a list": ([2**70], DtypeError, "a number in the list does not fit int64"),
-    "number of uint64 in a list": ([2**63], DtypeError, "element type uint64"),
     "masked array": (np.ma.masked_array([1.0, 2.0], [0, 1]), FormatError, "masked arrays are not supported"),
 }
 
@@ -192,10 +190,8 @@ def test_an_operand_that_is_no_array_is_named() -> None:
 
 
 FILLS: dict[str, tuple[Any, type[Exception], str]] = {
-    "5": (5, FormatError, "fill_value=5 is not supported"),
-    "nan": (float("nan"), FormatError, "fill_value=nan is not supported"),
     "string": ("x", DtypeError, "fill_value must be a number, found 'x'"),
-    "complex": (1j, DtypeError, "fill_value must be a number, found 1j"),
+    "complex": (1j, DtypeError, "cannot hold the fill 1j"),
     "list": ([0], DtypeError, r"fill_value must be a number, found [0]"),
 }
 
@@ -521,11 +517,10 @@ def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
         fs.read(tmp_path)
 
 
-def test_complex_files_are_refused(tmp_path: Path) -> None:
+def test_complex_files_are_read(tmp_path: Path) -> None:
     path = tmp_path / "complex.mtx"
     path.write_text("%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1.0 2.0\n")
-    with pytest.raises(DtypeError, match="complex128 is not supported"):
-        fs.read(path)
+    assert fs.read(path).item() == 1 + 2j
 
 
 def test_every_refusal_is_one_of_the_library() -> None:

@@ -221,7 +221,7 @@ def random(
     shape: Any,
     density: float = 0.01,
     *,
-    rng: int | np.random.Generator | None = None,
+    rng: "int | np.random.Generator | None" = None,
     dtype: Any = np.float64,
     format: str | None = None,
     fill_value: Scalar | None = None,
@@ -246,7 +246,7 @@ def random(
     )
 
 
-def _random_values(rng: np.random.Generator, count: int, dtype: DType) -> _Array:
+def _random_values(rng: "np.random.Generator", count: int, dtype: DType) -> _Array:
     match dtype.numpy.kind:
         case "b":
             return np.ones(count, np.bool)
@@ -258,7 +258,7 @@ def _random_values(rng: np.random.Generator, count: int, dtype: DType) -> _Array
             return np.asarray(1 - rng.random(count), dtype.numpy)
 
 
-def _distinct(rng: np.random.Generator, shape: tuple[int, ...], size: int, count: int) -> list[_Array]:
+def _distinct(rng: "np.random.Generator", shape: tuple[int, ...], size: int, count: int) -> list[_Array]:
     """`count` different coordinates, one array per axis, in order."""
     if not shape:
         return []

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["deferred", "is_masked_array", "is_scipy_sparse", "scipy_sparse"]
+__all__ = ["DeferredModule", "deferred", "is_masked_array", "is_scipy_sparse", "scipy_sparse"]
 
 
 def deferred(path: str) -> Callable[..., Any]:
@@ -17,6 +17,16 @@ def deferred(path: str) -> Callable[..., Any]:
 
     call.__name__ = call.__qualname__ = name
     return call
+
+
+class DeferredModule:
+    """A module that is imported when one of its names is first used."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(importlib.import_module(self._name), name)
 
 
 def scipy_sparse() -> Any:

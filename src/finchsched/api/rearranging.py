@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 
 from finchsched.algebra.dtypes import Scalar
+from finchsched.api.deferred import DeferredModule, deferred
 from finchsched.api.functions import asarray
 from finchsched.api.graph import GraphNode
 from finchsched.api.operators_mixin import ArrayOperators
-from finchsched.api.rearrange import nodes
 from finchsched.api.rearrange.methods import pieces
-from finchsched.api.rearrange.nonzero import argwhere as find_argwhere
 from finchsched.api.tensor import Tensor
 from finchsched.errors import DensifyError, DtypeError, LazyValueError, ShapeMismatchError
 from finchsched.settings import current
@@ -39,6 +38,9 @@ __all__ = [
     "triu",
     "unstack",
 ]
+
+nodes = DeferredModule("finchsched.api.rearrange.nodes")
+find_argwhere = deferred("finchsched.api.rearrange.nonzero.argwhere")
 
 
 def _array(x: object) -> ArrayOperators:
@@ -76,7 +78,7 @@ def ravel(x: object) -> Any:
 def take(x: object, indices: Any, /, axis: int | None = None) -> Any:
     """The elements at coordinates of an axis, or of the flattened array; negative ones count from the end.
 
-    Raises IndexingError for a coordinate out of bounds.  O(stored · log), and the entries of the result.
+    Raises IndexError for a coordinate out of bounds.  O(stored · log), and the entries of the result.
     """
     return _array(x).take(indices, axis)
 

@@ -24,7 +24,7 @@ Grammar (generated from the dataclasses):
 Positions, coordinates and extents are uint64.  A kernel is called as `kernel(lo, hi, status, scalars...,
 buffers...)`; `lo` and `hi` (int64 coordinates of the outermost loop) and `status` (a buffer of int64) are always
 there.  It never allocates and never raises; before an integer would be raised to a negative power, it returns with
-NEGATIVE_POWER.
+NEGATIVE_POWER (see `finchsched.ast.status`).
 """
 
 from dataclasses import dataclass
@@ -38,7 +38,6 @@ from finchsched.ast.node import Node
 __all__ = [
     "HI",
     "LO",
-    "NEGATIVE_POWER",
     "ONE",
     "STATUS",
     "ZERO",
@@ -234,10 +233,6 @@ HI = Var("hi", INT64)
 STATUS = Buffer("status", INT64, True)
 ZERO = Const(0, UINT64)
 ONE = Const(1, UINT64)
-
-
-NEGATIVE_POWER = 2
-"""The status of a kernel that met an integer to be raised to a negative power."""
 
 
 def position(value: int) -> Const:

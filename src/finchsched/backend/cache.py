@@ -11,7 +11,7 @@ import contextlib
 import hashlib
 import os
 import stat
-import tempfile
+import threading
 import time
 import warnings
 from dataclasses import dataclass
@@ -146,13 +146,16 @@ class KernelCache:
         """Write a file that appears whole or not at all; False, with one warning, if that fails."""
         temporary = None
         try:
-            handle, temporary = tempfile.mkstemp(suffix=".tmp", dir=self.folder)
+            # As tempfile does it, whose import costs as much as loading a kernel.
+            name = f"{path.name}.{os.getpid()}.{threading.get_ident()}.{time.monotonic_ns()}.tmp"
+            handle = os.open(self.folder / name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+            temporary = self.folder / name
             with os.fdopen(handle, "wb") as file:
                 file.write(data)
             os.replace(temporary, path)
         except OSError as error:
             if temporary is not None:
-                Path(temporary).unlink(missing_ok=True)
+                temporary.unlink(missing_ok=True)
             _warn_once(f"kernels are not cached, because the cache folder cannot be written: {error}")
             return False
         return True

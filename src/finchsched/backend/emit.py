@@ -15,7 +15,6 @@ from finchsched.algebra.operators import Operator, cast_target, is_comparison, r
 from finchsched.ast.kernel import (
     HI,
     LO,
-    NEGATIVE_POWER,
     STATUS,
     Apply,
     Buffer,
@@ -41,6 +40,7 @@ from finchsched.ast.kernel import (
 )
 from finchsched.ast.names import Names
 from finchsched.ast.node import walk
+from finchsched.ast.status import NEGATIVE_POWER
 from finchsched.backend.prelude import Prelude, is_free_name
 from finchsched.backend.spelling import (
     NAME,

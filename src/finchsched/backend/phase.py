@@ -6,15 +6,15 @@ from typing import Any, Protocol
 import numpy as np
 
 from finchsched.algebra.dtypes import Scalar
-from finchsched.ast.kernel import NEGATIVE_POWER
 from finchsched.ast.scalar import Literal
+from finchsched.ast.status import GROW, NEGATIVE_POWER
 from finchsched.backend.allocate import empty, zeros
 from finchsched.backend.nest_facts import NestFacts
 from finchsched.backend.output import Array, Output, OutputPlan, Run, output_plan
 from finchsched.backend.scalars import evaluate
 from finchsched.errors import DensifyError, DtypeError
 from finchsched.formats.fiber_tensor import FiberTensor
-from finchsched.passes.lower.signature import GROW, BufferParam, ScalarParam
+from finchsched.passes.lower.signature import BufferParam, ScalarParam
 from finchsched.settings import current
 
 __all__ = ["Phase"]

@@ -7,19 +7,14 @@ import zlib
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, BinaryIO
 
-__all__ = ["COMPRESSED_SUFFIXES", "DAMAGE", "compressed", "decompressed", "suffix_of"]
+from finchsched.io.kinds import suffix_of
 
-COMPRESSED_SUFFIXES = ("gz", "bz2", "xz")
+__all__ = ["DAMAGE", "compressed", "decompressed"]
 
 DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError)
 """What reading a damaged stream raises (OSError: gzip's BadGzipFile and bzip2's own)."""
 
 _GZIP_LEVEL = 6  # as gzip's own; Python's 9 takes three times as long for a hundredth of the size
-
-
-def suffix_of(name: str) -> str | None:
-    """Which compression the name asks for, in any case; None for none."""
-    return next((suffix for suffix in COMPRESSED_SUFFIXES if name.lower().endswith(f".{suffix}")), None)
 
 
 def decompressed(raw: BinaryIO, name: str) -> AbstractContextManager[Any]:

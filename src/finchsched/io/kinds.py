@@ -4,13 +4,19 @@ import os
 from typing import Literal, TypeAlias, get_args
 
 from finchsched.errors import FileFormatError
-from finchsched.io.compression import COMPRESSED_SUFFIXES, suffix_of
 
-__all__ = ["FileKind", "file_kind", "has_known_suffix"]
+__all__ = ["COMPRESSED_SUFFIXES", "FileKind", "file_kind", "has_known_suffix", "suffix_of"]
+
+COMPRESSED_SUFFIXES = ("gz", "bz2", "xz")
 
 FileKind: TypeAlias = Literal["mtx", "tns", "npz"]
 
 _KNOWN = ", ".join(f".{kind}" for kind in get_args(FileKind))
+
+
+def suffix_of(name: str) -> str | None:
+    """Which compression the name asks for, in any case; None for none."""
+    return next((suffix for suffix in COMPRESSED_SUFFIXES if name.lower().endswith(f".{suffix}")), None)
 
 
 def has_known_suffix(path: str | os.PathLike[str]) -> bool:

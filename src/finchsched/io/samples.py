@@ -1,7 +1,6 @@
 """Matrices that are at hand: those that come with the package, and a folder of larger ones if there is one."""
 
 import os
-from importlib.resources import files
 from pathlib import Path
 
 __all__ = ["DATA_VARIABLE", "data_folder", "sample_path"]
@@ -11,7 +10,7 @@ DATA_VARIABLE = "FINCHSCHED_DATA"
 
 def sample_path(name: str) -> Path:
     """The path of a matrix that comes with the package.  Raises FileNotFoundError naming those there are."""
-    folder = Path(str(files("finchsched") / "data"))
+    folder = Path(__file__).parent.parent / "data"
     path = folder / name
     if not path.is_file():
         known = ", ".join(sorted(p.name for p in folder.glob("*.mtx*")))

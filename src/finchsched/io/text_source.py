@@ -15,7 +15,8 @@ from typing import BinaryIO
 import numpy as np
 
 from finchsched.errors import FileFormatError
-from finchsched.io.compression import DAMAGE, decompressed, suffix_of
+from finchsched.io.compression import DAMAGE, decompressed
+from finchsched.io.kinds import suffix_of
 
 __all__ = ["BLOCK_BYTES", "LINE_BYTES", "TextBlock", "TextSource", "open_text", "shown"]
 

@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 import finchsched.api as fs
-from finchsched.errors import DtypeError, IndexingError, LazyValueError, ShapeMismatchError
+from finchsched.errors import DtypeError, IndexError, LazyValueError, ShapeMismatchError
 from finchsched.formats.coordinates import from_coordinates
 from finchsched.formats.levels import SparseList
 from finchsched.settings import config
@@ -131,7 +131,7 @@ def test_lazy_index_arrays() -> None:
     rows = fs.lazy(np.array([2, -1, 0])) * 1
     np.testing.assert_array_equal(fs.compute(A[rows]).to_numpy(), D[[2, -1, 0]])
     np.testing.assert_array_equal(fs.compute(L[:, fs.lazy(np.array(1))]).to_numpy(), D[:, 1])
-    with pytest.raises(IndexingError, match="index 6 is out of bounds for axis 0 with extent 3"):
+    with pytest.raises(IndexError, match="index 6 is out of bounds for axis 0 with extent 3"):
         fs.compute(A[rows * 3])
 
 
@@ -170,7 +170,7 @@ def test_subscripts_that_do_not_fit(key: Any, message: str) -> None:
     for array in (A, L, fs.asarray(D)):
         with pytest.raises(IndexError, match=message) as caught:
             array[key]
-        assert isinstance(caught.value, IndexingError)
+        assert isinstance(caught.value, IndexError)
 
 
 @pytest.mark.parametrize(

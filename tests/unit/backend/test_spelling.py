@@ -22,7 +22,8 @@ from finchsched.algebra.dtypes import (
     cast_scalar,
 )
 from finchsched.algebra.operators import OPERATORS, apply, cast_target, result_type
-from finchsched.ast.kernel import NEGATIVE_POWER, Buffer, Cast, Const, For, Kernel, Load, Seq, Store, Var
+from finchsched.ast.kernel import Buffer, Cast, Const, For, Kernel, Load, Seq, Store, Var
+from finchsched.ast.status import NEGATIVE_POWER
 from finchsched.backend.load import load_kernel
 from finchsched.errors import DtypeError
 from unit.backend.sample_kernels import FIRST, LAST, call, pos

@@ -3,23 +3,18 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from finchsched.api.deferred import DeferredModule
 from finchsched.api.graph import GraphNode, tensor_node
 from finchsched.api.graph_array import GraphArray
 from finchsched.api.rearrange.entries import is_dense
 from finchsched.api.rearrange.layout import Layout
-from finchsched.api.rearrange.nodes import (
-    arg_extreme_node,
-    flat_node,
-    index_node,
-    repeat_node,
-    reshape_node,
-    take_node,
-)
 from finchsched.formats.coordinates import coordinates_of
 from finchsched.formats.fiber_tensor import FiberTensor
 from finchsched.formats.levels import SparseList
 
 __all__ = ["Rearranging", "pieces"]
+
+nodes = DeferredModule("finchsched.api.rearrange.nodes")
 
 
 class Rearranging(GraphArray):
@@ -31,9 +26,9 @@ class Rearranging(GraphArray):
         """`x[...]` as in NumPy: integers, slices, `...`, None, masks and arrays of integers.
 
         A sparse array stays sparse; all of its entries are looked at, but of integers and slices on the outermost
-        storage axis only those inside.  Raises IndexingError, LazyValueError for a lazy mask.
+        storage axis only those inside.  Raises IndexError, LazyValueError for a lazy mask.
         """
-        return self._beside(key)._finish(index_node(self._node, key))
+        return self._beside(key)._finish(nodes.index_node(self._node, key))
 
     def _beside(self, key: object) -> GraphArray:
         """A lazy index array if there is one, which makes the result lazy, else this array."""
@@ -57,11 +52,11 @@ class Rearranging(GraphArray):
         O(stored), and sorting unless stored in C order.  Raises ShapeMismatchError if the sizes differ or an axis would
         have 2**63 coordinates or more.
         """
-        return self._finish(reshape_node(self._node, shape[0] if len(shape) == 1 else shape))
+        return self._finish(nodes.reshape_node(self._node, shape[0] if len(shape) == 1 else shape))
 
     def flatten(self) -> Any:
         """The elements in C order, with one axis."""
-        return self._finish(flat_node(self._node))
+        return self._finish(nodes.flat_node(self._node))
 
     def ravel(self) -> Any:
         """The elements in C order, with one axis."""
@@ -70,26 +65,26 @@ class Rearranging(GraphArray):
     def take(self, indices: Any, axis: int | None = None) -> Any:
         """The elements at coordinates of an axis, or of the flattened array; negative ones count from the end."""
         source = self if axis is not None else self.flatten()
-        return source._beside(indices)._finish(take_node(source._node, indices, 0 if axis is None else axis))
+        return source._beside(indices)._finish(nodes.take_node(source._node, indices, 0 if axis is None else axis))
 
     def repeat(self, repeats: Any, axis: int | None = None) -> Any:
         """Every coordinate of an axis (of the flattened array) so many times in a row."""
         source = self if axis is not None else self.flatten()
-        return source._finish(repeat_node(source._node, repeats, 0 if axis is None else axis))
+        return source._finish(nodes.repeat_node(source._node, repeats, 0 if axis is None else axis))
 
     def argmin(self, axis: int | None = None, *, keepdims: bool = False) -> Any:
         """The first coordinate of the least element along an axis, in the flattened array if None; NaN is least.
 
         Elements that are not stored count.  O(stored · log).
         """
-        return self._finish(arg_extreme_node(self._node, False, axis, keepdims))
+        return self._finish(nodes.arg_extreme_node(self._node, False, axis, keepdims))
 
     def argmax(self, axis: int | None = None, *, keepdims: bool = False) -> Any:
         """The first coordinate of the greatest element along an axis, in the flattened array if None; NaN is greatest.
 
         Elements that are not stored count.  O(stored · log).
         """
-        return self._finish(arg_extreme_node(self._node, True, axis, keepdims))
+        return self._finish(nodes.arg_extreme_node(self._node, True, axis, keepdims))
 
 
 def pieces(array: GraphArray, axis: int) -> Iterator[Any]:
@@ -101,7 +96,7 @@ def pieces(array: GraphArray, axis: int) -> Iterator[Any]:
     if node.kind == "tensor" and not is_dense(node.data):
         node = _outermost(node, axis)
     for coordinate in range(node.shape[axis]):
-        yield array._finish(index_node(node, (*[slice(None)] * axis, coordinate)))
+        yield array._finish(nodes.index_node(node, (*[slice(None)] * axis, coordinate)))
 
 
 def _outermost(node: GraphNode, axis: int) -> GraphNode:

@@ -16,7 +16,7 @@ from finchsched.api.promotion import strong
 from finchsched.api.rearrange.entries import AXIS_LIMIT, dense_of, from_array
 from finchsched.api.rearrange.nonzero import true_coordinates
 from finchsched.api.rearrange.subscript import At, Gather, Item, NewAxis, Span, complete, integer, takes_axis
-from finchsched.errors import FinchschedError, IndexingError, LazyValueError
+from finchsched.errors import FinchschedError, IndexError, LazyValueError
 from finchsched.formats.fiber_tensor import FiberTensor
 
 __all__ = ["check_bounds", "parse_subscript"]
@@ -25,7 +25,7 @@ __all__ = ["check_bounds", "parse_subscript"]
 def parse_subscript(key: object, shape: Shape) -> tuple[tuple[Item, ...], tuple[GraphNode, ...]]:
     """The complete items of a subscript of an array of this shape, and the index arrays that they number.
 
-    A mask becomes the coordinates where it holds, an index array for each of its axes.  Raises IndexingError for what
+    A mask becomes the coordinates where it holds, an index array for each of its axes.  Raises IndexError for what
     does not fit the shape or is no subscript, LazyValueError for a lazy mask: its number of elements is not known.
     """
     parser = _Parser()
@@ -87,7 +87,7 @@ class _Parser:
         if values.ndim == 0:
             return (At(int(values)),)
         if values.dtype.kind == "u" and values.size and int(values.max()) > AXIS_LIMIT:
-            raise IndexingError(f"index {values.max()} is out of bounds: no axis is that long")
+            raise IndexError(f"index {values.max()} is out of bounds: no axis is that long")
         values = values.astype(np.int64)
         self.values[len(self.arrays)] = values
         return (self.gather(tensor_node(from_array(values, 0))),)
@@ -111,13 +111,13 @@ class _Parser:
         return Gather(len(self.arrays) - 1, takes_axis)
 
     def check(self, items: Sequence[Item], shape: Shape) -> None:
-        """Raise IndexingError for masks of another extent, and for known coordinates out of bounds."""
+        """Raise IndexError for masks of another extent, and for known coordinates out of bounds."""
         axis = 0
         for item in items:
             if isinstance(item, Gather) and item.takes_axis:
                 found = self.extents.get(item.argument, shape[axis])
                 if found != shape[axis]:
-                    raise IndexingError(
+                    raise IndexError(
                         f"a mask must have the extents of the axes that it takes: axis {axis} has {shape[axis]}, "
                         f"the mask {found} (the array's shape is {shape})"
                     )
@@ -127,10 +127,10 @@ class _Parser:
 
 
 def check_bounds(values: NDArray[Any], axis: int, extent: int) -> None:
-    """Raise IndexingError unless all coordinates lie in -extent .. extent - 1."""
+    """Raise IndexError unless all coordinates lie in -extent .. extent - 1."""
     wrong = (values < -extent) | (values >= extent)
     if wrong.any():
-        raise IndexingError(f"index {values[wrong][0]} is out of bounds for axis {axis} with extent {extent}")
+        raise IndexError(f"index {values[wrong][0]} is out of bounds for axis {axis} with extent {extent}")
 
 
 def _as_index_array(part: object) -> NDArray[Any]:
@@ -150,11 +150,11 @@ def _bound(part: slice, bound: object) -> int | None:
     if number is None:
         raise _not_a_subscript(f"a slice with the bound {bound!r}")
     if bound is part.step and number == 0:
-        raise IndexingError("a slice must not have the step 0")
+        raise IndexError("a slice must not have the step 0")
     return number
 
 
-def _not_a_subscript(found: str) -> IndexingError:
-    return IndexingError(
+def _not_a_subscript(found: str) -> IndexError:
+    return IndexError(
         f"expected integers, slices, ..., None, masks, or arrays of integers as a subscript; found {found}"
     )

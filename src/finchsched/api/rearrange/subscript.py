@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 
 from finchsched.api.host import Shape
-from finchsched.errors import IndexingError
+from finchsched.errors import IndexError
 
 __all__ = ["At", "Gather", "Item", "NewAxis", "Placed", "Span", "complete", "integer", "place", "takes_axis"]
 
@@ -74,11 +74,11 @@ class Placed:
 def complete(items: Sequence[Item | None], shape: Shape) -> tuple[Item, ...]:
     """The items with the Ellipsis (None) and a missing rest written out.
 
-    Raises IndexingError for more items than axes, or two ellipses.
+    Raises IndexError for more items than axes, or two ellipses.
     """
     taken = sum(item is not None and takes_axis(item) for item in items)
     if taken > len(shape):
-        raise IndexingError(f"the subscript takes {taken} axes; the array has {len(shape)} (shape {shape})")
+        raise IndexError(f"the subscript takes {taken} axes; the array has {len(shape)} (shape {shape})")
     rest: list[Item] = [Span()] * (len(shape) - taken)
     full: list[Item] = []
     ellipses = 0
@@ -89,7 +89,7 @@ def complete(items: Sequence[Item | None], shape: Shape) -> tuple[Item, ...]:
         else:
             full.append(item)
     if ellipses > 1:
-        raise IndexingError("a subscript may have one Ellipsis (...) only")
+        raise IndexError("a subscript may have one Ellipsis (...) only")
     return tuple(full if ellipses else full + rest)
 
 
@@ -97,7 +97,7 @@ def place(items: Sequence[Item], shape: Shape, arrays: Sequence[Shape]) -> Place
     """The shape that a complete subscript gives, by NumPy's rules.
 
     Beside index arrays an integer counts as one without axes.  The axes that index arrays make stand where the first
-    of them stood if all stand together, else in front.  Raises IndexingError for an integer out of bounds and for
+    of them stood if all stand together, else in front.  Raises IndexError for an integer out of bounds and for
     index arrays that do not broadcast.
     """
     common = _broadcast(arrays)
@@ -115,7 +115,7 @@ def place(items: Sequence[Item], shape: Shape, arrays: Sequence[Shape]) -> Place
                 made = (1, None) if isinstance(item, NewAxis) else (len(item.range(shape[axis])), axis)
                 (before if state == "before" else after).append(made)
             case At(coordinate) if not -shape[axis] <= coordinate < shape[axis]:
-                raise IndexingError(f"index {coordinate} is out of bounds for axis {axis} with extent {shape[axis]}")
+                raise IndexError(f"index {coordinate} is out of bounds for axis {axis} with extent {shape[axis]}")
             case _ if fancy:
                 state = "inside" if state in ("before", "inside") else "apart"
                 if isinstance(item, Gather) and item.takes_axis and first is None:
@@ -139,7 +139,7 @@ def _broadcast(arrays: Sequence[Shape]) -> Shape:
         return np.broadcast_shapes(*arrays)
     except ValueError as error:
         listed = ", ".join(map(str, arrays))
-        raise IndexingError(f"index arrays of shapes {listed} do not broadcast") from error
+        raise IndexError(f"index arrays of shapes {listed} do not broadcast") from error
 
 
 def integer(value: object) -> int | None:

@@ -12,7 +12,6 @@ if TYPE_CHECKING:  # the runtime, which needs all else here, need not load the I
     from finchsched.ast.loop import Nest
 
 __all__ = [
-    "GROW",
     "Bound",
     "BufferParam",
     "Entries",
@@ -23,10 +22,6 @@ __all__ = [
     "ScalarParam",
     "Total",
 ]
-
-GROW = 1  # 2 is finchsched.ast.kernel.NEGATIVE_POWER
-"""Status code of a kernel that ran out of room: status[1] is the outermost coordinate to resume at, status[2 + level]
-what has been written before it, and status[2 + rank + level] the room it needs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,12 +30,12 @@ from finchsched.ast.kernel import (
 from finchsched.ast.loop import Access, Tensor, storage_names
 from finchsched.ast.looplet import Child, Lookup, Looplet
 from finchsched.ast.names import Names
+from finchsched.ast.status import GROW
 from finchsched.formats.buffers import level_buffer, value_buffer
 from finchsched.formats.levels import Dense
 from finchsched.formats.levels.sparse_coo import counted_at
 from finchsched.formats.unfurl import HOLE, plus, times
 from finchsched.passes.lower.kernel_terms import advance, binary, cast, less, when
-from finchsched.passes.lower.signature import GROW
 
 __all__ = ["AppendTarget", "Cursor", "DenseTarget", "Point", "ScatterTarget", "SharedTarget", "Target", "make_target"]
 
