@@ -11,6 +11,7 @@ from typing import TypeAlias
 from finchsched.algebra.dtypes import BOOL, COMPLEX128, FLOAT64, INT64, DType, Scalar
 from finchsched.api.graph import (
     GraphNode,
+    NewAxis,
     cast_node,
     map_node,
     normal_axes,
@@ -68,12 +69,11 @@ def var_node(x: GraphNode, axis: Axis, keepdims: bool, correction: float) -> Gra
     result, wide = _types_of_mean(x)
     axes = normal_axes(axis, x.shape)
     x = cast_node(x, wide)
-    mean = _mean(x, axes, True)
-    total = _squares_of_sparse(x, mean, axes) if _reads_sparse(x) else _squares(x, mean, axes)
+    mean = _mean(x, axes, False)
+    deviation = _modulus_squared(map_node("sub", x, _stretchable(mean, axes)))
+    total = _sum_of_sparse(x, deviation, mean, axes) if _reads_sparse(x) else reduce_node("add", deviation, axes, False)
     var = map_node("truediv", total, size_node(x, axes, correction))
-    if not keepdims:
-        var = view_node(var, [a for a in range(len(x.shape)) if a not in axes])
-    return cast_node(var, result.real)
+    return cast_node(_stretchable(var, axes) if keepdims else var, result.real)
 
 
 def vector_norm_node(x: GraphNode, axis: Axis, keepdims: bool, order: float) -> GraphNode:
@@ -121,22 +121,25 @@ def _mean(x: GraphNode, axes: tuple[int, ...], keepdims: bool) -> GraphNode:
     return map_node("truediv", reduce_node("add", x, axes, keepdims), size_node(x, axes))
 
 
-def _squares(x: GraphNode, mean: GraphNode, axes: tuple[int, ...]) -> GraphNode:
-    return reduce_node("add", _modulus_squared(map_node("sub", x, mean)), axes, True)
+def _stretchable(reduced: GraphNode, axes: tuple[int, ...]) -> GraphNode:
+    """A reduction along `axes` with an axis of extent 1 for each of them."""
+    kept = iter(range(len(reduced.shape)))
+    rank = len(reduced.shape) + len(axes)
+    return view_node(reduced, [NewAxis(1) if axis in axes else next(kept) for axis in range(rank)])
 
 
-def _squares_of_sparse(x: GraphNode, mean: GraphNode, axes: tuple[int, ...]) -> GraphNode:
-    """The same sum, of the elements that are not 0 and of those that are: these all add |mean|**2.
+def _sum_of_sparse(x: GraphNode, deviation: GraphNode, mean: GraphNode, axes: tuple[int, ...]) -> GraphNode:
+    """The sum of |x - mean|**2, over the elements that are not 0 and those that are: these all add |mean|**2.
 
     It holds for every operand; where the fill is 0, it visits only what is stored.
     """
     nonzero = _is_nonzero(x)
-    zeros = map_node("sub", size_node(x, axes), reduce_node("add", nonzero, axes, True, INT64))
+    zeros = map_node("sub", size_node(x, axes), reduce_node("add", nonzero, axes, False, INT64))
     rest = map_node("mul", zeros, _modulus_squared(mean))
     # Where there are none, |mean|**2 must not count even if it overflowed.
     rest = map_node("where", zeros, rest, _scalar(0.0))
-    apart = _only_nonzero(x, _modulus_squared(map_node("sub", x, mean)))
-    return map_node("add", reduce_node("add", apart, axes, True), rest)
+    apart = _only_nonzero(x, deviation)
+    return map_node("add", reduce_node("add", apart, axes, False), rest)
 
 
 def _only_nonzero(x: GraphNode, value: GraphNode) -> GraphNode:

@@ -251,7 +251,7 @@ def test_a_folder_that_cannot_be_written(cache_dir, monkeypatch, compile_count):
     def refuse(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(cache.tempfile, "mkstemp", refuse)
+    monkeypatch.setattr(cache.os, "open", refuse)
     with pytest.warns(RuntimeWarning, match="cannot be written"):
         found = load_kernel(sample.spmv())
     check(found)
