@@ -1,4 +1,6 @@
-"""The README's Python blocks run one after the other, and print what the README says they print, or nothing."""
+"""The README's Python blocks run one after the other, and print what the README says they print, or nothing.  Links in
+every guide lead somewhere.
+"""
 
 import contextlib
 import io
@@ -8,7 +10,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+README = ROOT / "README.md"
+GUIDES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/*.md"))]
 EXAMPLE = re.compile(
     r"^```python\n(.*?)^```$(?:\s*^It prints$\s*^```text\n(.*?)^```$)?", flags=re.MULTILINE | re.DOTALL
 )
@@ -16,8 +19,9 @@ EXAMPLE = re.compile(
 
 def test_the_examples_run_and_print_what_they_promise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    examples = EXAMPLE.findall(TEXT)
-    assert len(examples) == TEXT.count("```python") and sum(bool(promised) for _, promised in examples) == 2
+    text = README.read_text(encoding="utf-8")
+    examples = EXAMPLE.findall(text)
+    assert len(examples) == text.count("```python") and sum(bool(promised) for _, promised in examples) == 2
     namespace: dict[str, object] = {}
     for number, (block, promised) in enumerate(examples):
         printed = io.StringIO()
@@ -26,8 +30,22 @@ def test_the_examples_run_and_print_what_they_promise(tmp_path: Path, monkeypatc
         assert printed.getvalue().split() == promised.split()
 
 
-def test_links_lead_somewhere() -> None:
-    prose = re.sub(r"^```.*?^```$", "", TEXT, flags=re.MULTILINE | re.DOTALL)
-    links = re.findall(r"\]\((?!https?:)([^)#]+)", prose)
-    assert links
-    assert [link for link in links if not (ROOT / link).exists()] == []
+def prose(path: Path) -> str:
+    """The text without what stands in fences."""
+    return re.sub(r"^ *```.*?^ *```$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+
+
+def anchors(path: Path) -> set[str]:
+    """What GitHub calls the headings of a file."""
+    headings = re.findall(r"^#+ (.*)$", prose(path), flags=re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("path", GUIDES, ids=lambda path: path.name)
+def test_links_lead_somewhere(path: Path) -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)", prose(path))
+    assert links or path != README
+    for link, anchor in links:
+        target = path.parent / link if link else path
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), anchor

@@ -31,7 +31,7 @@ class Lazy(ArrayOperators):
         return Lazy(node)
 
     def asformat(self, text: str) -> "Lazy":
-        """The array stored as the format `text` says (csr, csc, dense, dcsr, csf, or a nest of levels).
+        """The array stored as the format `text` says (csr, csc, dense, dcsr, dcsc, csf, coo, or a nest of levels).
 
         Of an array that reads no sparse operand, entries equal to the fill are dropped; else every stored entry stays.
         """
