@@ -6,6 +6,7 @@ import pytest
 import finchsched as fs
 from finchsched.algebra.dtypes import INT64
 from finchsched.errors import DensifyError
+from finchsched.formats.checks import check_tensor
 from finchsched.formats.coordinates import coordinates_of, from_coordinates
 from finchsched.formats.levels import Dense, SparseList
 
@@ -79,3 +80,31 @@ def test_a_dense_result_names_the_limit():
     rows = from_coordinates([np.array([0]), np.array([5])], np.ones(1), (1 << 20, 1 << 20), levels, (0, 1), fill=0.0)
     with pytest.raises(DensifyError, match=r"would be dense: 1099511627776 elements.*\n.*densify"):
         fs.asarray(rows) + np.ones(1 << 20)
+
+
+@pytest.mark.parametrize("text, fill", [("C[i,j] += A[i,k] * B[k,j]", 0.0), ("C[i,j] min= A[i,k] + B[j,k]", np.inf)])
+def test_products_of_hypersparse_matrices_list_their_terms(text, fill):
+    rng = np.random.default_rng(8)
+    names = np.sort(rng.integers(0, EXTENT, 12))
+    small = [np.unique(rng.integers(0, 12, (2, 40)), axis=1) for _ in range(2)]
+    values = [rng.integers(1, 9, at.shape[1]).astype(float) for at in small]
+    pairs = list(zip(small, values, strict=True))
+    A, B = (fs.from_coo(names[at], val, (EXTENT, EXTENT), fill_value=fill) for at, val in pairs)
+    plan = fs.plan(text, A=A, B=B)
+    assert "by sort" in plan.loops
+    a, b = np.full((2, 12, 12), fill)
+    a[tuple(small[0])], b[tuple(small[1])] = values
+    expected = (a[:, None, :] + b[None, :, :]).min(axis=2) if fill else a @ b
+    result = plan.run()
+    assert result.format == "coo"
+    got = np.full((12, 12), fill)
+    got[tuple(np.searchsorted(names, at) for at in coordinates_of(result.data))] = result.data.val
+    np.testing.assert_allclose(got, expected)
+    check_tensor(result.data)
+
+
+def test_a_listed_product_grows(huge):
+    n = 400
+    column = fs.from_coo(np.stack([np.arange(n) * (EXTENT // n), np.zeros(n, int)]), np.ones(n), (EXTENT, EXTENT))
+    square = column @ column.T
+    assert square.nnz == n * n and square.sum().item() == n * n

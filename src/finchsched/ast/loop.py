@@ -54,7 +54,7 @@ ASSEMBLIES = ("dense", "append", "shared", "scatter", "sort")
 dense: every level locates; the runtime fills the buffer first.  append: coordinates come in storage order.  shared:
 the target has exactly one operand's stored coordinates and shares its index arrays.  scatter: coordinates of one
 compressed level come outermost, so the nest runs twice: once counting, once filling (a counting sort).  sort: a copy
-lists its entries in whatever order they come, and the runtime sorts them."""
+or a reduction lists its terms in whatever order they come; the runtime sorts them, and reduces those of one place."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,8 +20,8 @@ from finchsched.passes.loop.query_form import QueryForm
 __all__ = ["LoopOrder", "choose_loop_order", "is_concordant", "loop_depths", "rotated_levels"]
 
 EXHAUSTIVE = 7
-WORKSPACE_ITERATION = 2
-"""An update of a workspace costs about as much as two plain iterations."""
+_LAST_ITERATION = {"workspace": 2, "sort": 8}
+"""What the innermost iterations cost: an update of a workspace about two plain ones, a listed term has to be sorted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def choose_loop_order(form: QueryForm, target: TensorType, huge: Huge = NONE_HUG
         except LoweringError:
             continue
         row = storage_order(target, form.index)[-1:]
-        if assembly == "sort" or (assembly == "workspace" and avoided.intersection(row)):
+        if assembly == "workspace" and avoided.intersection(row):
             continue
         found = _evaluate(form, order, assembly)
         key = (found.cost, -_unit_strides(form, target, order[-1:]), *_appearance(form, target, order))
@@ -110,7 +110,7 @@ def _evaluate(form: QueryForm, order: tuple[str, ...], assembly: str) -> LoopOrd
             if name in producer.over:
                 stmt = Assign(producer.scalar, producer.op, producer.expr)
         iterations *= visits(form, stmt, name, layout)
-        cost += iterations * (WORKSPACE_ITERATION if assembly == "workspace" and depth == len(order) - 1 else 1)
+        cost += iterations * (_LAST_ITERATION.get(assembly, 1) if depth == len(order) - 1 else 1)
     return LoopOrder(order, cost, copied, assembly)
 
 

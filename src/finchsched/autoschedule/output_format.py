@@ -18,6 +18,7 @@ from finchsched.ast.format import Level, TensorType, is_sparse, storage_order
 from finchsched.ast.loop import Access, Assign, Index, Tensor, storage_names
 from finchsched.autoschedule.structure import NONE_HUGE, Huge, compressed_names, huge_names, skippable
 from finchsched.formats.levels import Dense, SparseCOO, SparseList
+from finchsched.formats.levels.sparse_coo import coo_levels
 from finchsched.passes.loop.lower_to_loops import loops_over
 from finchsched.passes.loop.query_form import QueryForm
 from finchsched.passes.lower.pattern import pattern_source
@@ -66,6 +67,22 @@ def choose_output_type(form: QueryForm, *, wide: bool, huge: Huge = NONE_HUGE) -
     levels = tuple(SparseList(width, width) if n in compressed else Dense() for n in storage)
     type_ = TensorType(levels, tuple(form.index.index(name) for name in storage), alias.dtype, alias.fill)
     return _shared_type(form, type_) if is_sparse(type_) else type_
+
+
+def listed_type(form: QueryForm, type_: TensorType, huge: Huge) -> TensorType | None:
+    """The list of coordinates that a reduction may make in any order, where its rows are too long to be dense.
+
+    None where the format was asked for, or some term is there at coordinates that no operand stores.
+    """
+    row = storage_order(type_, form.index)[-1:]
+    if form.given is not None or form.op is None or not huge_names(form, huge).intersection(row):
+        return None
+    if not all(isinstance(level, SparseList) for level in type_.levels):
+        return None
+    if not all(skippable(form, name, anywhere=True) for name in form.over):
+        return None
+    width = next(level.crd for level in type_.levels if isinstance(level, SparseList))
+    return type_.replace(levels=coo_levels(len(type_.levels), width, width))
 
 
 def _hypersparse(form: QueryForm, name: str) -> bool:

@@ -53,6 +53,8 @@ def _phase(phase: CompiledPhase) -> str:
         case "scatter":
             return f"{name} is {phase.source_name} in another storage order: a counting sort in two passes"
         case "sort":
+            if phase.facts.reduction:
+                return f"{name} is made of its terms in whatever order they come: listed, sorted, then reduced"
             return f"{name} is {phase.source_name} in another storage order: listed, then sorted"
         case _:
             rooms = [bound_text(room) for room in lowered.rooms if room is not None]

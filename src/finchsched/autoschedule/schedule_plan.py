@@ -10,7 +10,7 @@ from finchsched.ast.node import Node, walk
 from finchsched.ast.scalar import Size, Value
 from finchsched.autoschedule.fuse_producers import with_types
 from finchsched.autoschedule.loop_order import choose_loop_order, is_concordant, loop_depths
-from finchsched.autoschedule.output_format import choose_output_type
+from finchsched.autoschedule.output_format import choose_output_type, listed_type
 from finchsched.autoschedule.structure import NONE_HUGE, Huge, huge_result
 from finchsched.autoschedule.transposes import Transposes
 from finchsched.passes.loop.query_form import QueryForm, query_form
@@ -33,6 +33,11 @@ def schedule_plan(plan: Plan, *, wide: bool, huge: Huge = NONE_HUGE) -> Plan:
         form = query_form(query)
         type_ = choose_output_type(form, wide=wide, huge=sizes)
         chosen = choose_loop_order(form, type_, sizes)
+        listed = listed_type(form, type_, sizes)
+        if listed is not None:
+            other = choose_loop_order(form, listed, sizes)
+            if other.cost < chosen.cost:
+                type_, chosen = listed, other
         sizes[query.alias.name] = huge_result(form, sizes)
         query = _with_copies(query, form, chosen.order, transposes)
         bodies += transposes.take()

@@ -32,6 +32,8 @@ __all__ = [
 
 DENSE = 1 << 16
 SPARSE = 1 << 4
+ROWS = 1 << 8
+"""The outermost level, if compressed, lists all rows that are not empty: many, and in every fiber of an outer loop."""
 
 Layout = Mapping[Access, tuple[tuple[str, Level], ...]]
 """For each access, its (index name, level) pairs in the storage order in which a plan would read it."""
@@ -113,8 +115,12 @@ def _rate(simplifier: Simplifier, expr: Node, name: str, layout: Layout) -> int 
     def leaf(node: Node) -> list[int] | None:
         if isinstance(node, Call):
             return None
-        level = dict(layout[node]).get(name) if isinstance(node, Access) else None
-        return [] if level is None or level.stores_all else [SPARSE]
+        if not isinstance(node, Access):
+            return []
+        found = next(((n, level) for n, (index, level) in enumerate(layout[node]) if index == name), None)
+        if found is None or found[1].stores_all:
+            return []
+        return [ROWS if found[0] == 0 and len(layout[node]) > 1 else SPARSE]
 
     def combine(call: Call, rates: tuple[list[int], ...]) -> list[int]:
         tensors = [(a, r) for a, r in zip(call.args, rates, strict=True) if carries_tensor(a)]

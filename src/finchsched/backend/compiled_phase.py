@@ -66,6 +66,7 @@ def nest_facts(lowered: LoweredNest, extents: dict[str, tuple[str, int]], fill_e
         tuple(tensor.name for tensor in workspaces(nest)),
         extents,
         fill_expr,
+        assign.op.name if assign.op else "",
     )
 
 

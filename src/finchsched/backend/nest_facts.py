@@ -36,6 +36,7 @@ class NestFacts(NamedTuple):
     names by logical axis.  source: the operand whose pattern is shared, or that is sorted anew; "" if there is none.
     workspaces: names of the tensors that the kernel keeps for itself.  extents: for each index, the tensor and axis
     that has its extent, or ("", n) for the constant n.  fill: the target's, in terms of values and sizes.
+    reduction: the operator that the target's terms are reduced with, "" if each element is assigned once.
     """
 
     nest: NestHead
@@ -54,3 +55,4 @@ class NestFacts(NamedTuple):
     workspaces: tuple[str, ...]
     extents: dict[str, tuple[str, int]]
     fill: Node
+    reduction: str

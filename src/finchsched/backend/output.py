@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finchsched.algebra.dtypes import INT32, Scalar
+from finchsched.algebra.operators import operator
 from finchsched.backend.allocate import empty, filled, zeros
 from finchsched.backend.nest_facts import NestFacts
 from finchsched.backend.scalars import evaluate
 from finchsched.errors import DensifyError, KernelError, NeedsWideIndices
-from finchsched.formats.coordinates import sort_order
+from finchsched.formats.coordinates import reduce_repeated, sort_order
 from finchsched.formats.fiber_tensor import FiberTensor, shared_type
 from finchsched.formats.levels import SparseCOO, SparseList
 from finchsched.formats.levels.sparse_coo import counted_at
@@ -201,7 +202,11 @@ class _Sort(_Append):
         listed = [crd for crd in output.crd if crd is not None]
         order = sort_order([crd.astype(np.int64) for crd in listed], [run.sizes[name] for name in self.storage])
         if order is not None:
-            output.crd, output.val = [crd[order] for crd in listed], output.val[order]
+            listed, output.val = [crd[order] for crd in listed], output.val[order]
+        if isinstance(self.lowered, NestFacts) and self.lowered.reduction:
+            listed, output.val = reduce_repeated(listed, output.val, operator(self.lowered.reduction))
+            output.pos[0] = np.array([0, len(output.val)], output.pos[0].dtype)  # type: ignore[union-attr]
+        output.crd = list(listed)
 
 
 class _Scatter(OutputPlan):

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finchsched.algebra.dtypes import INT32, INT64, DType, Scalar, as_dtype
+from finchsched.algebra.operators import Operator, operator
 from finchsched.ast.format import Level
 from finchsched.errors import DensifyError, FormatError
 from finchsched.formats.fiber_tensor import Buffer, FiberTensor, cast_fill, tensor_type
@@ -18,7 +19,15 @@ from finchsched.formats.levels import Dense, SparseCOO, SparseList
 from finchsched.formats.levels.sparse_coo import counted_at
 from finchsched.settings import current
 
-__all__ = ["coordinates_of", "count_nonfill", "from_coordinates", "index_width", "merge_duplicates", "sort_order"]
+__all__ = [
+    "coordinates_of",
+    "count_nonfill",
+    "from_coordinates",
+    "index_width",
+    "merge_duplicates",
+    "reduce_repeated",
+    "sort_order",
+]
 
 Coordinates = tuple[NDArray[np.int64], ...]
 
@@ -100,15 +109,21 @@ def _radix_order(key: Buffer, largest: int) -> NDArray[np.intp]:
 
 def merge_duplicates(keys: Sequence[Buffer], val: Buffer) -> tuple[Coordinates, Buffer]:
     """Entries sorted by `keys`, repeated ones added up (bool: or; integers wrap around)."""
+    merged, total = reduce_repeated(keys, val, operator("add"))
+    return tuple(merged), total
+
+
+def reduce_repeated(keys: Sequence[Buffer], val: Buffer, op: Operator) -> tuple[list[Buffer], Buffer]:
+    """Entries sorted by `keys`, the values of repeated ones combined with `op`, an operator that is a ufunc."""
     if len(val) < 2:
-        return tuple(keys), val
+        return list(keys), val
     new = _changes(keys, len(val))
     if new.all():
-        return tuple(keys), val
+        return list(keys), val
     first = np.flatnonzero(new)
     with np.errstate(all="ignore"):
-        total = np.add.reduceat(val, first, dtype=val.dtype)
-    return tuple(key[first] for key in keys), total
+        total = getattr(np, op.numpy).reduceat(val, first, dtype=val.dtype)
+    return [key[first] for key in keys], total
 
 
 def _changes(keys: Sequence[Buffer], entries: int) -> NDArray[np.bool]:

@@ -84,12 +84,13 @@ def assembly_of(form: QueryForm, type_: TensorType, order: tuple[str, ...]) -> s
     storage = storage_order(type_, form.index)
     if order[: last + 1] == storage[: last + 1]:
         return "append"
+    listed = all(isinstance(level, SparseCOO) for level in type_.levels)
+    if listed and (_is_plain_copy(form) or (form.given is None and _can_be_listed(form, storage, order))):
+        return "sort"
     if last == len(storage) - 1 and order[:last] == storage[:last] and not form.drop_fill:
         return "workspace"
     if _is_rotation(form, type_, storage, order):
         return "scatter"
-    if _is_plain_copy(form) and all(isinstance(level, SparseCOO) for level in type_.levels):
-        return "sort"
     names = ", ".join(order)
     raise LoweringError(
         f"{form.alias.name}: loops in the order {names} cannot write storage order {', '.join(storage)}"
@@ -105,6 +106,16 @@ def _is_rotation(form: QueryForm, type_: TensorType, storage: tuple[str, ...], o
 
 def _is_plain_copy(form: QueryForm) -> bool:
     return isinstance(form.expr, Access) and form.op is None and not form.drop_fill
+
+
+def _can_be_listed(form: QueryForm, storage: tuple[str, ...], order: tuple[str, ...]) -> bool:
+    """Whether the terms of a reduction may be listed one by one, and reduced when they have been sorted.
+
+    The result's last index is innermost, so that room for a whole fiber is made before it.
+    """
+    if form.op is None or not (form.op.associative and form.op.commutative) or form.drop_fill or form.producers:
+        return False
+    return tuple(name for name in order if name in storage) == storage and order[-1:] == storage[-1:]
 
 
 def loops_over(names: tuple[str, ...], body: Stmt) -> Stmt:

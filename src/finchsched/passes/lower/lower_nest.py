@@ -141,8 +141,10 @@ class _NestLowering:
         if isinstance(target, AppendTarget):
             target.fill = lambda: self._expr(self.nest.target.type.fill, {}, {})
             inner = [r for n, r in enumerate(rooms) if n in target.sparse_levels and n and r is not None]
-            target.resumable = bool(inner) and not target.unsorted  # a copy never outgrows its bound
-            self.guessed = target.resumable and (bool(self.workspaces) or not all(is_linear(r) for r in inner))
+            lists_terms = target.unsorted and target.op is not None  # a place has as many entries as it has terms
+            target.resumable = bool(inner) and (lists_terms or not target.unsorted)  # a copy never outgrows its bound
+            linear = not (lists_terms or self.workspaces) and all(is_linear(r) for r in inner)
+            self.guessed = target.resumable and not linear
         if isinstance(target, ScatterTarget):
             stmts = self._scatter(body, target)
         else:
