@@ -176,6 +176,8 @@ def cast_scalar(value: Scalar, dtype: DType) -> Scalar:
     An integer wraps around in a narrower type, a float loses its fraction, a complex number its imaginary part.  Raises
     OverflowError for an integer that is too large for a floating point number.
     """
+    if dtype is FLOAT64 and type(value) is float:  # the everyday case, many times faster than NumPy's conversions
+        return value
     if dtype.is_bool:
         return bool(value)
     if isinstance(value, complex) and not dtype.is_complex:
@@ -196,8 +198,14 @@ def cast_scalar(value: Scalar, dtype: DType) -> Scalar:
 
 def has_in_range(dtype: DType, value: Scalar) -> bool:
     """Whether a number lies in the range of an integer type."""
+    least, largest = _range(dtype)
+    return not isinstance(value, complex) and least <= value <= largest
+
+
+@lru_cache(maxsize=32)
+def _range(dtype: DType) -> tuple[int, int]:
     info = np.iinfo(dtype.numpy)
-    return not isinstance(value, complex) and info.min <= value <= info.max
+    return int(info.min), int(info.max)
 
 
 def _wrapped(value: int, dtype: DType) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from finchsched.algebra.dtypes import ELEMENT_DTYPES, INT32, INT64, DType, Scalar, as_dtype, cast_scalar
+from finchsched.algebra.dtypes import ELEMENT_DTYPES, INT32, INT64, DType, Scalar, as_dtype
 from finchsched.api.coordinate_input import coordinate_tensor, index_arrays
 from finchsched.api.deferred import is_masked_array, is_scipy_sparse
 from finchsched.errors import DtypeError, FormatError
@@ -111,17 +111,21 @@ def _first_leaf(x: Any) -> type:
 def dense_tensor(array: _Array, fill_value: Scalar | None, copy: bool) -> FiberTensor:
     """All levels Dense.  A C-contiguous array of the machine's byte order is viewed, any other copied once."""
     dtype = element_dtype(array.dtype)
-    plain = np.asarray(array)
-    made = _plain(plain, dtype)
-    val = made.reshape(-1)
-    if copy and np.may_share_memory(val, plain):
+    plain = _plain(np.asarray(array), dtype)
+    val = plain.reshape(-1)
+    if copy and (plain is array or np.may_share_memory(val, array)):
         val = val.copy()
-    if not np.may_share_memory(val, array):
+    if plain is not array and not np.may_share_memory(val, array):
         val.setflags(write=False)
     fill = checked_fill(fill_value, dtype)
-    kind = tensor_type((Dense(),) * array.ndim, tuple(range(array.ndim)), dtype, fill)
+    kind = tensor_type(*_dense_layout(array.ndim), dtype, fill)
     none = (None,) * array.ndim
-    return FiberTensor(kind, tuple(map(int, array.shape)), fill, none, none, val)
+    return FiberTensor(kind, array.shape, fill, none, none, val)
+
+
+@lru_cache(maxsize=64)
+def _dense_layout(rank: int) -> tuple[tuple[Dense, ...], tuple[int, ...]]:
+    return (Dense(),) * rank, tuple(range(rank))
 
 
 def _plain(array: _Array, dtype: DType) -> _Array:
@@ -135,7 +139,7 @@ def _plain(array: _Array, dtype: DType) -> _Array:
 def checked_fill(fill_value: Scalar | None, dtype: DType) -> Scalar:
     """A fill as a plain scalar of the element type, 0 if none is given.  Raises DtypeError where it does not fit."""
     if fill_value is None:
-        return cast_scalar(0, dtype)
+        return dtype.python(0)
     if isinstance(fill_value, np.generic):
         fill_value = fill_value.item()
     if not isinstance(fill_value, bool | int | float | complex):

@@ -261,9 +261,11 @@ def host_node(operation: HostOperation, *args: GraphNode) -> GraphNode:
 
 def topological(roots: Iterable[GraphNode]) -> list[GraphNode]:
     """Every node once, arguments first, left to right, without recursion."""
+    stack = list(roots)
+    if len(stack) == 1 and not any([arg.args for arg in stack[0].args]):  # one operation on leaves, as all eager ones
+        return [*{id(arg): arg for arg in stack[0].args}.values(), stack[0]]
     found: list[GraphNode] = []
     seen: set[int] = set()
-    stack = list(roots)
     stack.reverse()
     while stack:
         node = stack[-1]

@@ -122,14 +122,14 @@ class Program:
     roots: tuple[GraphNode, ...]
 
 
-def linearize(roots: Sequence[GraphNode]) -> Program:
-    """The plan key and the operands of a graph."""
+def linearize(roots: Sequence[GraphNode], nodes: Sequence[GraphNode] | None = None) -> Program:
+    """The plan key and the operands of a graph.  `nodes`: all of its nodes, arguments first, if they are known."""
     numbers: dict[int, int] = {}
     rows: list[Any] = []
     tensors: list[FiberTensor] = []
     scalars: list[Scalar] = []
     same: dict[int, int] = {}
-    for node in topological(roots):
+    for node in topological(roots) if nodes is None else nodes:
         kind = node.kind
         if kind == "tensor":
             data = node.data
@@ -210,17 +210,18 @@ def lookup(roots: Sequence[GraphNode]) -> tuple[Entry, Program]:
 
     Where no kernel can be made in the order of contractions that was chosen, the one that was written is taken.
     """
-    ordered = order_contractions(roots, topological(roots))
-    if all(a is b for a, b in zip(ordered, roots, strict=True)):
-        return _lookup(roots)
+    nodes = topological(roots)
+    ordered = order_contractions(roots, nodes)
+    if all([a is b for a, b in zip(ordered, roots, strict=True)]):
+        return _lookup(roots, nodes)
     try:
-        return _lookup(ordered)
+        return _lookup(ordered, topological(ordered))
     except LoweringError:
-        return _lookup(roots)
+        return _lookup(roots, nodes)
 
 
-def _lookup(roots: Sequence[GraphNode]) -> tuple[Entry, Program]:
-    program = linearize(roots)
+def _lookup(roots: Sequence[GraphNode], nodes: Sequence[GraphNode]) -> tuple[Entry, Program]:
+    program = linearize(roots, nodes)
     entry = plan_cache.get(program.key)
     if entry is None:
         entry = plan_cache.get_or_compile(program.key, roots)
