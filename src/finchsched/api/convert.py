@@ -113,9 +113,10 @@ def dense_tensor(array: _Array, fill_value: Scalar | None, copy: bool) -> FiberT
     dtype = element_dtype(array.dtype)
     plain = _plain(np.asarray(array), dtype)
     val = plain.reshape(-1)
-    if copy and (plain is array or np.may_share_memory(val, array)):
+    shared = plain is array or np.may_share_memory(val, array)
+    if copy and shared:
         val = val.copy()
-    if plain is not array and not np.may_share_memory(val, array):
+    if copy or not shared:
         val.setflags(write=False)
     fill = checked_fill(fill_value, dtype)
     kind = tensor_type(*_dense_layout(array.ndim), dtype, fill)
