@@ -1,49 +1,38 @@
 """From the terms of an einsum to Logic IR."""
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol, TypeAlias, assert_never
+from collections.abc import Callable, Mapping
+from typing import assert_never
 
 from finchsched.algebra.dtypes import INT64, DType
-from finchsched.algebra.operators import Operator, operator
+from finchsched.algebra.operators import operator
 from finchsched.api.einsum_program import Access, Constant, IndexValue, Operation, Term
 from finchsched.api.graph import GraphNode
+from finchsched.api.logic_casts import Casts, Operand
+from finchsched.api.logic_fields import Index
 from finchsched.api.promotion import ElementType, weak_type
-from finchsched.ast.logic import Coordinate, Field, LogicExpr
+from finchsched.ast.logic import Coordinate, Field
 from finchsched.ast.scalar import Literal, int_literal
 
-__all__ = ["EinsumTerms", "Expressions", "Index", "Operand"]
-
-Index: TypeAlias = tuple[Field | None, ...]
-"""The field of each axis; an axis of extent 1 that is stretched has none."""
-
-Operand: TypeAlias = LogicExpr | GraphNode
-"""An expression, or a scalar leaf whose type its reader decides."""
-
-
-class Expressions(Protocol):
-    """What the terms of an einsum need from the building of the plan around them."""
-
-    def read(self, node: GraphNode, index: Index) -> Operand:
-        """A node under the fields that its reader wants."""
-
-    def cast(self, expr: Operand, target: DType) -> LogicExpr:
-        """An operand in another type."""
-
-    def apply(self, op: Operator, args: Sequence[tuple[Operand, ElementType]]) -> tuple[LogicExpr, ElementType]:
-        """`op` on arguments cast to their promoted type."""
+__all__ = ["EinsumTerms"]
 
 
 class EinsumTerms:
     """The expression of one einsum.
 
-    letters: the field of each index, None for one of extent 1 that is stretched.  keep: what operands are cast to
-    first, in NumPy's notation.
+    read: gives a node under the fields that its reader wants.  letters: the field of each index, None for one of
+    extent 1 that is stretched.  keep: what operands are cast to first, in NumPy's notation.
     """
 
     def __init__(
-        self, builder: Expressions, node: GraphNode, letters: Mapping[str, Field | None], keep: DType | None
+        self,
+        read: Callable[[GraphNode, Index], Operand],
+        casts: Casts,
+        node: GraphNode,
+        letters: Mapping[str, Field | None],
+        keep: DType | None,
     ) -> None:
-        self.builder = builder
+        self.read = read
+        self.casts = casts
         self.node = node
         self.letters = letters
         self.keep = keep
@@ -53,8 +42,8 @@ class EinsumTerms:
         match term:
             case Access(number, index, _):
                 arg = self.node.args[number]
-                expr = self.builder.read(arg, tuple(self.letters[name] for name in index))
-                return (expr, arg.type) if self.keep is None else (self.builder.cast(expr, self.keep), self.keep)
+                expr = self.read(arg, tuple(self.letters[name] for name in index))
+                return (expr, arg.type) if self.keep is None else (self.casts.cast(expr, self.keep), self.keep)
             case IndexValue(name, _):
                 found = self.letters[name]
                 return int_literal(0) if found is None else Coordinate(found), INT64
@@ -62,6 +51,6 @@ class EinsumTerms:
                 kind = weak_type(value)
                 return Literal(value, kind.default), kind
             case Operation(name, args, _):
-                return self.builder.apply(operator(name), [self.term(arg) for arg in args])
+                return self.casts.apply(operator(name), [self.term(arg) for arg in args])
             case _:
                 assert_never(term)

@@ -1,8 +1,6 @@
 """Loop IR expressions to Kernel IR, where every access has been resolved to a local variable."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TypeAlias
 
 from finchsched.algebra.operators import Operator, cast_target, result_type
 from finchsched.ast.kernel import Apply, Const, KernelExpr, Var, dtype_of
@@ -12,24 +10,10 @@ from finchsched.ast.scalar import Call, Literal, Size, Value, coordinate_name, f
 from finchsched.errors import LoweringError
 from finchsched.passes.lower.kernel_terms import cast, index_as_value
 from finchsched.passes.lower.parameters import Parameters
+from finchsched.passes.lower.scope import Scope
 from finchsched.passes.lower.structural import Structural, swallowing
-from finchsched.passes.lower.targets import Cursor
 
-__all__ = ["Coords", "Env", "Scope", "lower_expr"]
-
-Env: TypeAlias = dict[Access, Cursor | Var]
-"""How far each access is resolved: a cursor, or the variable that holds its value."""
-
-Coords: TypeAlias = dict[str, KernelExpr]
-"""The coordinate of each index whose loop has been entered."""
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """What is known at one place of a nest."""
-
-    env: Env
-    coords: Coords
+__all__ = ["lower_expr"]
 
 
 def lower_expr(expr: Node, scope: Scope, parameters: Parameters) -> KernelExpr:

@@ -1,14 +1,16 @@
-"""The scalar parameters that a nest's kernel turns out to need, in order of first use."""
+"""The parameters that a nest's kernel turns out to need, in order of first use."""
 
 from finchsched.algebra.dtypes import UINT64, DType
-from finchsched.ast.kernel import Var
-from finchsched.passes.lower.signature import ScalarParam
+from finchsched.ast.kernel import Buffer, Seq, Var
+from finchsched.ast.loop import Nest, Tensor
+from finchsched.ast.node import walk
+from finchsched.passes.lower.signature import BufferParam, ScalarParam
 
-__all__ = ["Parameters"]
+__all__ = ["Parameters", "buffers_used"]
 
 
 class Parameters:
-    """Hands out parameters; asking again for the same one gives the same variable."""
+    """Hands out scalar parameters; asking again for the same one gives the same variable."""
 
     def __init__(self) -> None:
         self._found: dict[str, tuple[ScalarParam, Var]] = {}
@@ -41,3 +43,19 @@ class Parameters:
     def variables(self) -> tuple[Var, ...]:
         """The parameters as kernel variables."""
         return tuple(var for _, var in self._found.values())
+
+
+def buffers_used(nest: Nest, body: Seq) -> list[tuple[BufferParam, Buffer]]:
+    """The buffers of a kernel's body, each with where it comes from; one is writable if any use of it is."""
+    origin: dict[str, BufferParam] = {}
+    for tensor in dict.fromkeys(node for node in walk(nest) if isinstance(node, Tensor)):
+        for level in range(len(tensor.type.levels)):
+            for role in ("pos", "crd", "tbl", "tmp", "off", "last"):
+                origin[f"{tensor.name}_{role}{level}"] = BufferParam(tensor.name, role, level)
+        origin[f"{tensor.name}_val"] = BufferParam(tensor.name, "val", len(tensor.type.levels))
+    found: dict[str, Buffer] = {}
+    for node in walk(body):
+        if isinstance(node, Buffer) and node.name in origin:
+            known = found.get(node.name)
+            found[node.name] = node if known is None or node.writable else known
+    return [(origin[name], buffer) for name, buffer in found.items()]
