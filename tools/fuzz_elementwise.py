@@ -3,8 +3,8 @@
     python tools/fuzz_elementwise.py [--cases N] [--seed S] [--backend numba|python] [--kinds K] [--size M] [--batch B]
 
 A case is one operation on one, two or three arrays.  Those of a batch are of one kind: operation, element types,
-storage formats, fills, index widths and extents are the same, so that they share a plan; values and what is stored vary.
-Kinds take turns.  The first are `A * B`, `A + B` and `A.sum()` of common 8 x 8 matrices, the others are drawn from the
+storage formats, fills, index widths and extents are the same, so that they share a plan; values and what is stored
+vary.  Kinds take turns.  The first are `A * B`, `A + B` and `A.sum()` of common 8 x 8 matrices, the others are drawn from the
 seed; compiled, K is 280 unless told otherwise, because each costs a plan; uncompiled, every batch has its own.
 
 Compared are element type, shape and values (exactly, except functions that libraries round differently), the fill of a
@@ -15,13 +15,16 @@ failure with how to run its batch again, and `N passed, M failed`; exits with 1 
 import argparse
 import sys
 import time
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent / "tests")]
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import numpy as np
 
@@ -36,10 +39,10 @@ from array_fuzz.products import einsums, matmuls, named_einsums
 from array_fuzz.rearranging import conversions, joins, masks, moves, scipy_trips, subscripts, views
 from array_fuzz.reductions import arg_extremes, reductions
 from array_fuzz.values import draw
+from finchsched.settings import current
 
 KINDS, SIZE = 280, 500
 UNCOMPILED_SIZE = 10
-SHOWN = 20
 
 FAMILIES: tuple[tuple[Callable[[Draw], Kind], int], ...] = (
     (binary, 24),
@@ -75,7 +78,7 @@ def drawn_kind(seed: int, number: int) -> Kind:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Which cases there are: batches of `size`, whose kinds come again after `kinds`."""
+    """Which cases there are: batches of `size`, whose kinds come again after `kinds`, or never if that is 0."""
 
     seed: int = 0
     kinds: int = KINDS
@@ -83,34 +86,16 @@ class Plan:
 
     def kind(self, number: int) -> Kind:
         """The kind of a batch."""
-        return drawn_kind(self.seed, number % self.kinds)
+        return drawn_kind(self.seed, number % self.kinds if self.kinds else number)
 
     def again(self, number: int) -> str:
         """How to run one batch."""
-        return f"--seed {self.seed} --kinds {self.kinds} --size {self.size} --batch {number}"
+        options = f"--seed {self.seed} --kinds {self.kinds} --size {self.size} --batch {number}"
+        return f"--backend {current().backend} {options}"
 
 
-@dataclass(slots=True)
-class Counts:
-    """What has happened so far."""
-
-    report: Callable[[str], None] = print
-    passed: int = 0
-    failed: int = 0
-
-    @property
-    def cases(self) -> int:
-        return self.passed + self.failed
-
-    def count(self, problem: str, where: str) -> None:
-        self.passed += not problem
-        self.failed += bool(problem)
-        if problem and self.failed <= SHOWN:
-            self.report(f"{where}: {problem}")
-
-
-def run_batch(kind: Kind, rng: np.random.Generator, cases: int, count: Callable[[str, int], None]) -> None:
-    """Run `cases` cases of a kind; `count` is told what is wrong with each, and its number."""
+def problems(kind: Kind, rng: np.random.Generator, cases: int) -> Iterator[str]:
+    """What is wrong with each of `cases` cases of a kind; empty if nothing is."""
     batches, tensors = [], []
     for spec in kind.operands:
         made, values, stored = build(spec, *draw(rng, spec, cases))
@@ -121,9 +106,9 @@ def run_batch(kind: Kind, rng: np.random.Generator, cases: int, count: Callable[
         result, error = attempt(partial(kind.run, *operands))
         if error is None and wanted is None:
             found, error = attempt(partial(difference, result, expected, n))
-            count(found if error is None else refusal(error, None), n)
+            yield found if error is None else refusal(error, None)
         else:
-            count(refusal(error, wanted), n)
+            yield refusal(error, wanted)
 
 
 def attempt(function: Callable[[], Any]) -> tuple[Any, Exception | None]:
@@ -142,23 +127,27 @@ def run(
     kind_of: Callable[[int], Kind] | None = None,
     first: int = 0,
 ) -> tuple[int, int]:
-    """(passed, failed) of so many cases from batch `first` on; the first failures are reported."""
-    counts = Counts(report)
+    """(passed, failed) of so many cases from batch `first` on; the first failure of a batch is reported.
+
+    kind_of: the kind of each batch, if not that of the plan.
+    """
+    passed = failed = 0
     start = time.perf_counter()
     number = first
-    while counts.cases < cases:
-        kind = (kind_of or plan.kind)(number)
-        where = f"{kind}\n    {plan.again(number)}, case"
-        rng = np.random.default_rng((plan.seed, 2, number))
-        run_batch(
-            kind,
-            rng,
-            plan.size,
-            lambda problem, n, where=where: counts.count(problem, f"{where} {n}") if counts.cases < cases else None,
-        )
-        number += 1
-        show_progress(counts.cases, cases, start, number)
-    return counts.passed, counts.failed
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # NumPy's, of means of nothing
+        while passed + failed < cases:
+            kind = (kind_of or plan.kind)(number)
+            rng = np.random.default_rng((plan.seed, 2, number))
+            found = list(islice(problems(kind, rng, plan.size), cases - passed - failed))
+            wrong = [n for n, problem in enumerate(found) if problem]
+            passed, failed = passed + len(found) - len(wrong), failed + len(wrong)
+            if wrong:
+                more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+                report(f"{kind}\n    {plan.again(number)}, case {wrong[0]}{more}: {found[wrong[0]]}")
+            number += 1
+            show_progress(passed + failed, cases, start, number)
+    return passed, failed
 
 
 def show_progress(done: int, cases: int, start: float, number: int) -> None:
@@ -174,14 +163,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--cases", type=int, default=1_000_000, help="how many (1000000)")
     parser.add_argument("--seed", type=int, default=0, help="where the random numbers start (0)")
     parser.add_argument("--backend", choices=("numba", "python"), default="numba", help="compiled or plain kernels")
-    parser.add_argument("--kinds", type=int, help=f"how many kinds take turns ({KINDS}; uncompiled, no bound)")
+    parser.add_argument("--kinds", type=int, help=f"how many kinds take turns ({KINDS}; uncompiled 0, no bound)")
     parser.add_argument("--size", type=int, help=f"cases of a batch ({SIZE}; uncompiled {UNCOMPILED_SIZE})")
     parser.add_argument("--batch", type=int, help="the one batch to run")
     options = parser.parse_args(arguments)
     plain = options.backend == "python"
     plan = Plan(
         options.seed,
-        options.kinds or (sys.maxsize if plain else KINDS),
+        options.kinds if options.kinds is not None else 0 if plain else KINDS,
         options.size or (UNCOMPILED_SIZE if plain else SIZE),
     )
     cases, first = (options.cases, 0) if options.batch is None else (plan.size, options.batch)

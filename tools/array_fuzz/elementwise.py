@@ -2,6 +2,7 @@
 
 import operator
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -84,6 +85,8 @@ def _expect(name: str, function: Operator, *terms: Any) -> Batch:
     if name in ORDERED and any(dtype.kind == "c" for dtype in dtypes):
         raise TypeError(f"{name} of complex numbers")
     found = pointwise(function, *terms)
+    if name in ("logical_or", "bitwise_or"):  # a fill such as 100 is true, but compiled code does not look at it
+        found = replace(found, mask="least")
     inexact = ROUNDED_COMPLEX if any(dtype.kind == "c" for dtype in dtypes) else ROUNDED
     return found.loose(8) if name in inexact and found.values.dtype.kind in "fc" else found
 
@@ -173,23 +176,25 @@ def scalars(draw: Draw) -> Kind:
     return Kind(f"{text}(A, {scalar!r})", (a,), lambda x: function(x, scalar), lambda x: expect(x, scalar))
 
 
+def _where(*terms: Any) -> Batch:
+    """A condition that is not stored may choose what is not stored either: then the result need not be."""
+    return replace(pointwise(CALLS["where"], *terms), mask="any")
+
+
 def wheres(draw: Draw) -> Kind:
     """A choice between two arrays, or an array and a scalar, by a third or by the array itself."""
-    where = CALLS["where"]
     a = draw.spec()
     match draw.pick("abs"):
         case "a":
-            return Kind("fs.where(A, A, 2)", (a,), lambda x: fs.where(x, x, 2), lambda x: pointwise(where, x, x, 2))
+            return Kind("fs.where(A, A, 2)", (a,), lambda x: fs.where(x, x, 2), lambda x: _where(x, x, 2))
         case "s":
             b = draw.partner(a)
-            return Kind(
-                "fs.where(A, 1, B)", (a, b), lambda x, y: fs.where(x, 1, y), lambda x, y: pointwise(where, x, 1, y)
-            )
+            return Kind("fs.where(A, 1, B)", (a, b), lambda x, y: fs.where(x, 1, y), lambda x, y: _where(x, 1, y))
         case _:
             b, c = draw.partner(a), draw.partner(a)
             if b.shape != c.shape and 1 in (*b.shape, *c.shape):
                 c = draw.spec(b.shape, c.dtype)
-            return Kind("fs.where(A, B, C)", (a, b, c), fs.where, partial(pointwise, where))
+            return Kind("fs.where(A, B, C)", (a, b, c), fs.where, _where)
 
 
 def clips(draw: Draw) -> Kind:

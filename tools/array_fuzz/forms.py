@@ -31,8 +31,16 @@ FORMS: dict[int, tuple[str, ...]] = {
         *("SparseList(Dense)", "SparseList(Dense), perm=(1, 0)"),
     ),
     3: (
-        *("dense", "csf", "csf", "csf, perm=(2, 0, 1)", "coo", "dense, perm=(1, 2, 0)", "Dense(SparseList(SparseList))"),
-        *("Dense(Dense(SparseList)), perm=(0, 2, 1)", "SparseList(Dense(SparseList))", "SparseList(SparseList(Dense))"),
+        *(
+            "dense",
+            "csf",
+            "csf",
+            "csf, perm=(2, 0, 1)",
+            "coo",
+            "dense, perm=(1, 2, 0)",
+            "Dense(SparseList(SparseList))",
+        ),
+        *("SparseList(Dense(SparseList))", "SparseList(SparseList(Dense))"),
         *("Dense(SparseCOO(2))", "SparseCOO(2)(Dense)", "SparseCOO(2)(SparseList)", "SparseList(SparseCOO(2))"),
     ),
 }

@@ -42,7 +42,8 @@ class Kind:
     expect: Callable[..., "Batch | list[Any]"]
 
     def __str__(self) -> str:
-        return f"{self.text} with " + ", ".join(f"{name} = {spec}" for name, spec in zip("ABC", self.operands))
+        named = zip("ABC", self.operands, strict=False)
+        return f"{self.text} with " + ", ".join(f"{name} = {spec}" for name, spec in named)
 
 
 class Draw:

@@ -23,16 +23,15 @@ Mask = NDArray[np.bool]
 class Batch:
     """The arrays of all cases: `values` and `stored` have the shape (cases, *shape); the fill has the element type.
 
-    exact: values are not rounded differently by another order of operations, or by another library; else they may
-    differ by so many units in the last place of the element, or of the greatest one.
+    ulps: by how many units in the last place values may differ; 0 for those that nobody rounds differently.
+    mask: "exact" where the semantics fixes what is stored; "least" where more may be; "any" where only values count.
     """
 
     values: Array
     stored: Mask
     fill: Any
     ulps: float = 0
-    fixed: bool = True
-    """Whether the mask is fixed by the semantics; else any mask will do that keeps the values."""
+    mask: str = "exact"
 
     @property
     def shape(self) -> tuple[int, ...]:

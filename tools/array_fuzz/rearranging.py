@@ -47,9 +47,7 @@ def views(draw: Draw) -> Kind:
                 f"fs.broadcast_to(A, {shape})",
                 a,
                 lambda x: fs.broadcast_to(x, shape),
-                lambda x: np.broadcast_to(
-                    x.reshape(len(x), *(1,) * len(new), *x.shape[1:]), (len(x), *shape)
-                ),
+                lambda x: np.broadcast_to(x.reshape(len(x), *(1,) * len(new), *x.shape[1:]), (len(x), *shape)),
             )
         case _:
             return _moved(
@@ -161,15 +159,11 @@ def moves(draw: Draw) -> Kind:
             )
         case "t":
             counts = tuple(draw.integer(0, 2) for _ in range(rank))
-            return _moved(
-                f"fs.tile(A, {counts})", a, lambda x: fs.tile(x, counts), lambda x: np.tile(x, (1, *counts))
-            )
+            return _moved(f"fs.tile(A, {counts})", a, lambda x: fs.tile(x, counts), lambda x: np.tile(x, (1, *counts)))
         case "T" | "U" as side if rank > 1:
             k, name = draw.integer(-3, 3), "tril" if side == "T" else "triu"
             inside = getattr(np, name)(np.ones(a.shape, np.bool), k)
-            return Kind(
-                f"fs.{name}(A, {k})", (a,), lambda x: getattr(fs, name)(x, k=k), partial(_triangle, inside)
-            )
+            return Kind(f"fs.{name}(A, {k})", (a,), lambda x: getattr(fs, name)(x, k=k), partial(_triangle, inside))
         case "n":
             least = draw.integer(0, 3)
             chosen = [int(n) for n in draw.rng.integers(0, a.shape[axis or 0], least)] if a.shape[axis or 0] else []
@@ -204,7 +198,7 @@ def _triangle(inside: Any, x: Batch) -> Batch:
     zero = x.values.dtype.type(0)
     if same(x.fill, zero):
         return Batch(np.where(inside, x.values, zero), x.stored & inside, x.fill)
-    return Batch(np.where(inside, x.values, zero), x.stored, x.fill, fixed=False)
+    return Batch(np.where(inside, x.values, zero), x.stored, x.fill, mask="any")
 
 
 def joins(draw: Draw) -> Kind:
@@ -228,11 +222,9 @@ def joins(draw: Draw) -> Kind:
             batch.stored if same(values.dtype.type(batch.fill), fill) else np.ones_like(batch.stored)
             for batch in batches
         ]
-        return Batch(values, numpy_name(stored, axis + 1), fill, fixed=False)
+        return Batch(values, numpy_name(stored, axis + 1), fill, mask="any")
 
-    return Kind(
-        f"fs.{name}([A, B], axis={axis})", (a, b), lambda x, y: getattr(fs, name)([x, y], axis=axis), expect
-    )
+    return Kind(f"fs.{name}([A, B], axis={axis})", (a, b), lambda x, y: getattr(fs, name)([x, y], axis=axis), expect)
 
 
 def conversions(draw: Draw) -> Kind:
@@ -243,7 +235,7 @@ def conversions(draw: Draw) -> Kind:
         f"A.asformat({through!r}).asformat({last!r})",
         (a,),
         lambda x: x.asformat(through).asformat(last),
-        lambda x: Batch(x.values, x.stored, x.fill, fixed=False),
+        lambda x: Batch(x.values, x.stored, x.fill, mask="any"),
     )
 
 
@@ -258,7 +250,7 @@ def scipy_trips(draw: Draw) -> Kind:
             f"fs.asarray(A.to_scipy({name!r}))",
             (a,),
             lambda x: fs.asarray(x.to_scipy(name)),
-            lambda x: Batch(x.values, x.stored, x.fill, fixed=False),
+            lambda x: Batch(x.values, x.stored, x.fill, mask="any"),
         )
     twice, form = draw.percent(50), draw.pick((None, *forms))
 
@@ -270,6 +262,6 @@ def scipy_trips(draw: Draw) -> Kind:
 
     def expect(x: Batch) -> Batch:
         with np.errstate(all="ignore"):
-            return Batch(x.values + x.values if twice else x.values, x.stored, x.fill, fixed=form != "SparseList(Dense)")
+            return Batch(x.values + x.values if twice else x.values, x.stored, x.fill, mask="least")
 
     return Kind(f"fs.from_coo(entries of A{' twice' if twice else ''}, format={form!r})", (a,), run, expect)

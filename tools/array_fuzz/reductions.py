@@ -77,7 +77,7 @@ def arg_extremes(draw: Draw) -> Kind:
         found = found.reshape(shape)
         if not keepdims:
             found = found.reshape(cases) if axis is None else found.squeeze(along)
-        return Batch(found, np.ones(found.shape, np.bool), found.dtype.type(0), fixed=False)
+        return Batch(found, np.ones(found.shape, np.bool), found.dtype.type(0), mask="any")
 
     text = f"fs.{name}(A, axis={axis}, keepdims={keepdims})"
     return Kind(text, (a,), lambda x: getattr(fs, name)(x, axis=axis, keepdims=keepdims), expect)
