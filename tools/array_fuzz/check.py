@@ -17,10 +17,11 @@ Array = NDArray[Any]
 
 def difference(result: Any, expected: "Batch | list[Any]", n: int) -> str:
     """What is wrong with the result of case n; empty if nothing is."""
-    values, stored = result, np.ones(np.shape(result), np.bool)
     if isinstance(result, fs.Tensor):
         check_tensor(result.data)
         values, stored = read(result.data)
+    else:
+        values, stored = result, np.ones(result.shape, np.bool)
     wanted = expected.values[n] if isinstance(expected, Batch) else expected[n]
     if values.dtype != wanted.dtype or values.shape != wanted.shape:
         return f"found {values.dtype} of shape {values.shape}, expected {wanted.dtype} of shape {wanted.shape}"

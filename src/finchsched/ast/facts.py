@@ -202,6 +202,8 @@ def _fold_by_class(op: Operator, a: Node, b: Node) -> Node | None:
             return Literal(op.name == "logical_or", out)
         if not isinstance(known, Literal) or (out.is_complex and _kind(other) not in _FINITE):
             continue
+        if op.name in ("min", "max") and _kind(other) in (*_FINITE, "inf") and absorbs(op, known.value, known.dtype):
+            return Literal(known.value, out)
         if op.name == "mul" and known.value == 0 and _kind(other):
             return Literal(_nan_if(_kind(other) in ("inf", "nan"), out), out)
         if (
