@@ -1,194 +1,181 @@
-"""Compare `A * B`, `A + B` and `A.sum()` of random 8 x 8 matrices with NumPy, a million times unless told otherwise.
+"""Compare the eager array interface with an independent model on random small arrays, a million unless told otherwise.
 
-    python tools/fuzz_elementwise.py [--cases N] [--seed S] [--backend numba|python]
+    python tools/fuzz_elementwise.py [--cases N] [--seed S] [--backend numba|python] [--kinds K] [--size M] [--batch B]
 
-Element types, storage formats, index widths and densities vary; entries may be explicit zeros, NaN or infinite.  Values
-are multiples of 1/4, so that no sum is rounded and results are compared exactly, as are the positions that are stored.
-Prints every failure with its batch and number, and `N passed, M failed`; exits with 1 if there is a failure.
+A case is one operation on one, two or three arrays.  Those of a batch are of one kind: operation, element types,
+storage formats, fills, index widths and extents are the same, so that they share a plan; values and what is stored
+vary.  Kinds take turns.  The first are `A * B`, `A + B` and `A.sum()` of common 8 x 8 matrices, the others are drawn
+from the seed; compiled, K is 280 unless told otherwise, because each costs a plan; uncompiled, every batch has its own.
+
+Compared are element type, shape and values (exactly, except functions that libraries round differently), the fill of a
+sparse result, and the stored positions where the semantics fixes them; what has to be refused must be.  Prints every
+failure with how to run its batch again, and `N passed, M failed`; exits with 1 if there is a failure.
 """
 
 import argparse
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
 import numpy as np
-from numpy.typing import NDArray
 
 import finchsched as fs
-from finchsched.algebra.dtypes import INT32, INT64, DType, Scalar
-from finchsched.ast.format import TensorType
-from finchsched.formats.fiber_tensor import FiberTensor, fill_node
-from finchsched.formats.levels import Dense, SparseList
+from array_fuzz.check import difference, refusal
+from array_fuzz.classic import CLASSIC
+from array_fuzz.elementwise import binary, casts, clips, scalars, unary, wheres
+from array_fuzz.forms import build
+from array_fuzz.kinds import Draw, Kind
+from array_fuzz.model import Batch
+from array_fuzz.products import einsums, matmuls, named_einsums
+from array_fuzz.rearranging import conversions, joins, masks, moves, scipy_trips, subscripts, views
+from array_fuzz.reductions import arg_extremes, reductions
+from array_fuzz.values import draw
+from finchsched.settings import current
 
-Array = NDArray[Any]
+KINDS, SIZE = 280, 500
+UNCOMPILED_SIZE = 10
 
-EXTENT = 8
-BATCH = 500
-SHOWN = 10
-ROWS, COLUMNS = (0, 1), (1, 0)
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """What the cases of one batch have in common: element type, and order of axes and index width of each operand."""
-
-    dtype: str
-    perms: tuple[tuple[int, int], tuple[int, int]] = (ROWS, ROWS)
-    widths: tuple[DType, DType] = (INT32, INT32)
-
-
-KINDS = (
-    Kind("float64"),
-    Kind("int64"),
-    Kind("float64", (ROWS, COLUMNS)),
-    Kind("bool"),
-    Kind("float64", widths=(INT32, INT64)),
-    Kind("float32"),
-    Kind("float64", (COLUMNS, COLUMNS)),
-    Kind("int64", (COLUMNS, ROWS), (INT64, INT64)),
+FAMILIES: tuple[tuple[Callable[[Draw], Kind], int], ...] = (
+    (binary, 24),
+    (scalars, 12),
+    (unary, 12),
+    (reductions, 14),
+    (wheres, 4),
+    (clips, 2),
+    (casts, 4),
+    (matmuls, 5),
+    (einsums, 5),
+    (named_einsums, 6),
+    (views, 3),
+    (subscripts, 6),
+    (masks, 3),
+    (moves, 6),
+    (joins, 4),
+    (conversions, 4),
+    (arg_extremes, 3),
+    (scipy_trips, 3),
 )
-
-EDGES = np.arange(EXTENT + 1)
-
-Operation = Callable[[fs.Tensor, fs.Tensor], fs.Tensor]
-OPERATIONS: dict[str, Operation] = {
-    "A * B": lambda a, b: a * b,
-    "A + B": lambda a, b: a + b,
-    "A.sum()": lambda a, b: a.sum(),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """A matrix: values, zero where nothing is stored; which entries are stored; the tensor."""
-
-    values: Array
-    stored: NDArray[np.bool]
-    tensor: fs.Tensor
-
-
-def batch_kind(number: int) -> Kind:
-    """The kinds take turns."""
-    return KINDS[number % len(KINDS)]
-
-
-def batch(seed: int, number: int) -> Iterator[tuple[Sample, Sample]]:
-    """The pairs of one batch, which depend on seed and number alone."""
-    rng = np.random.default_rng((seed, number))
-    kind = batch_kind(number)
-    dtype = DType(kind.dtype)
-    shape = (BATCH, 2, EXTENT, EXTENT)
-    stored = rng.random(shape) < rng.choice(
-        [0.0, 0.1, 0.3, 0.6, 1.0], p=[0.05, 0.3, 0.3, 0.3, 0.05], size=(BATCH, 2, 1, 1)
-    )
-    values = (rng.integers(-8, 9, shape) / (4 if dtype.is_float else 1)).astype(dtype.numpy)
-    if dtype.is_float:
-        odd = (rng.random(shape) < 0.02) & (rng.random((BATCH, 1, 1, 1)) < 0.2)
-        values[odd] = rng.choice([np.nan, np.inf, -np.inf, -0.0], size=int(odd.sum()))
-    values[~stored] = 0
-    for n in range(BATCH):
-        yield tuple(  # type: ignore[misc]  # a pair
-            Sample(values[n, k], stored[n, k], make_tensor(values[n, k], stored[n, k], kind.perms[k], kind.widths[k]))
-            for k in range(2)
-        )
-
-
-def make_tensor(values: Array, stored: NDArray[np.bool], perm: tuple[int, int], width: DType) -> fs.Tensor:
-    """The stored entries in Dense(SparseList), by rows or by columns."""
-    kind, fill = tensor_type(values.dtype.name, perm, width)
-    values, stored = values.transpose(perm), stored.transpose(perm)
-    pos, crd = pattern(stored)
-    pos, crd = pos.astype(width.numpy), crd.astype(width.numpy)
-    return fs.Tensor(FiberTensor(kind, (EXTENT, EXTENT), fill, (None, pos), (None, crd), values[stored]))
+"""What draws a kind, and how likely it is."""
 
 
 @cache
-def tensor_type(name: str, perm: tuple[int, int], width: DType) -> tuple[TensorType, Scalar]:
-    """The type, one object for equal arguments, and its fill."""
-    dtype = DType(name)
-    fill: Scalar = dtype.numpy.type(0).item()
-    return TensorType((Dense(), SparseList(width, width)), perm, dtype, fill_node(fill, dtype)), fill
+def drawn_kind(seed: int, number: int) -> Kind:
+    """The kind of a number: the classic ones first."""
+    if number < len(CLASSIC):
+        return CLASSIC[number]
+    draw = Draw(seed, 1, number)
+    return draw.pick([family for family, weight in FAMILIES for _ in range(weight)])(draw)
 
 
-def pattern(stored: NDArray[np.bool]) -> tuple[Array, Array]:
-    """Pointers and coordinates of the entries of a mask, row by row."""
-    rows, crd = np.nonzero(stored)
-    return np.searchsorted(rows, EDGES), crd
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Which cases there are: batches of `size`, whose kinds come again after `kinds`, or never if that is 0."""
+
+    seed: int = 0
+    kinds: int = KINDS
+    size: int = SIZE
+
+    def kind(self, number: int) -> Kind:
+        """The kind of a batch."""
+        return drawn_kind(self.seed, number % self.kinds if self.kinds else number)
+
+    def again(self, number: int) -> str:
+        """How to run one batch."""
+        options = f"--seed {self.seed} --kinds {self.kinds} --size {self.size} --batch {number}"
+        return f"--backend {current().backend} {options}"
 
 
-def expect(name: str, a: Sample, b: Sample) -> tuple[Array, NDArray[np.bool]]:
-    """(values, stored) of a result; a sum has no axes and is always stored."""
-    if name == "A * B":
-        stored = a.stored & b.stored
-        return np.where(stored, a.values * b.values, a.values.dtype.type(0)), stored
-    if name == "A + B":
-        return a.values + b.values, a.stored | b.stored
-    return np.asarray(np.sum(a.values, dtype=None)), np.ones((), np.bool)
+def problems(kind: Kind, rng: np.random.Generator, cases: int) -> Iterator[str]:
+    """What is wrong with each of `cases` cases of a kind; empty if nothing is."""
+    batches, tensors = [], []
+    for spec in kind.operands:
+        made, values, stored = build(spec, *draw(rng, spec, cases))
+        tensors.append(made)
+        batches.append(Batch(values, stored, spec.numpy_fill))
+    expected, wanted = attempt(partial(kind.expect, *batches))
+    for n, operands in enumerate(zip(*tensors, strict=True)):
+        result, error = attempt(partial(kind.run, *operands))
+        if error is None and wanted is None:
+            found, error = attempt(partial(difference, result, expected, n))
+            yield found if error is None else refusal(error, None)
+        else:
+            yield refusal(error, wanted)
 
 
-def difference(result: fs.Tensor, values: Array, stored: NDArray[np.bool]) -> str:
-    """What is wrong with a result; empty if nothing is."""
-    if result.dtype != values.dtype or result.shape != values.shape:
-        return f"found {result.dtype} of shape {result.shape}, expected {values.dtype} of shape {values.shape}"
-    if result.ndim == 0:
-        got = result.data.val
-        return "" if np.array_equal(got[0], values, equal_nan=True) else f"found {got[0]!r}, expected {values[()]!r}"
-    perm = result.data.type.perm
-    pos, crd = pattern(stored.transpose(perm))
-    if not (np.array_equal(result.data.pos[1], pos) and np.array_equal(result.data.crd[1], crd)):
-        return f"found positions {result.data.pos[1]} {result.data.crd[1]}, expected {pos} {crd}"
-    wanted = values.transpose(perm)[stored.transpose(perm)]
-    same = np.array_equal(result.data.val, wanted, equal_nan=wanted.dtype.kind == "f")
-    return "" if same else f"found values {result.data.val}, expected {wanted}"
-
-
-def check(a: Sample, b: Sample, operations: dict[str, Operation]) -> str:
-    """What is wrong with a pair of operands; empty if nothing is."""
-    for name, operation in operations.items():
-        try:
-            problem = difference(operation(a.tensor, b.tensor), *expect(name, a, b))
-        except Exception as error:
-            problem = f"{type(error).__name__}: {error}"
-        if problem:
-            return f"{name}: {problem}"
-    return ""
+def attempt(function: Callable[[], Any]) -> tuple[Any, Exception | None]:
+    """(the result, None) or (None, what was raised)."""
+    try:
+        with np.errstate(all="ignore"):
+            return function(), None
+    except Exception as error:
+        return None, error
 
 
 def run(
     cases: int,
-    seed: int = 0,
-    operations: dict[str, Operation] = OPERATIONS,
+    plan: Plan = Plan(),
     report: Callable[[str], None] = print,
+    kind_of: Callable[[int], Kind] | None = None,
+    first: int = 0,
 ) -> tuple[int, int]:
-    """(passed, failed) of the first `cases` cases of a seed; the first failures are reported."""
+    """(passed, failed) of so many cases from batch `first` on; the first failure of a batch is reported.
+
+    kind_of: the kind of each batch, if not that of the plan.
+    """
     passed = failed = 0
     start = time.perf_counter()
-    with np.errstate(all="ignore"):
-        for number in range(-(-cases // BATCH)):
-            for n, (a, b) in zip(range(min(BATCH, cases - passed - failed)), batch(seed, number), strict=False):
-                problem = check(a, b, operations)
-                passed, failed = passed + (not problem), failed + bool(problem)
-                if problem and failed <= SHOWN:
-                    report(f"seed {seed}, batch {number} ({batch_kind(number)}), case {n}: {problem}")
-            if sys.stderr.isatty() or number % 100 == 99:
-                rate = (passed + failed) / (time.perf_counter() - start)
-                end = "\r" if sys.stderr.isatty() else "\n"
-                print(f"{passed + failed} of {cases} cases, {rate:.0f} a second", end=end, file=sys.stderr, flush=True)
+    number = first
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # NumPy's, of means of nothing
+        while passed + failed < cases:
+            kind = (kind_of or plan.kind)(number)
+            rng = np.random.default_rng((plan.seed, 2, number))
+            found = list(islice(problems(kind, rng, plan.size), cases - passed - failed))
+            wrong = [n for n, problem in enumerate(found) if problem]
+            passed, failed = passed + len(found) - len(wrong), failed + len(wrong)
+            if wrong:
+                more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+                report(f"{kind}\n    {plan.again(number)}, case {wrong[0]}{more}: {found[wrong[0]]}")
+            number += 1
+            show_progress(passed + failed, cases, start, number)
     return passed, failed
 
 
+def show_progress(done: int, cases: int, start: float, number: int) -> None:
+    """A line that is written over on a terminal; elsewhere one now and then."""
+    if sys.stderr.isatty() or number % 100 == 0:
+        rate = done / (time.perf_counter() - start)
+        end = "\r" if sys.stderr.isatty() else "\n"
+        print(f"{done} of {cases} cases, {rate:.0f} a second", end=end, file=sys.stderr, flush=True)
+
+
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Compare elementwise programs with NumPy on random 8 x 8 matrices.")
-    parser.add_argument("--cases", type=int, default=1_000_000, help="how many pairs of matrices (1000000)")
+    parser = argparse.ArgumentParser(description="Compare the array interface with a model on random small arrays.")
+    parser.add_argument("--cases", type=int, default=1_000_000, help="how many (1000000)")
     parser.add_argument("--seed", type=int, default=0, help="where the random numbers start (0)")
     parser.add_argument("--backend", choices=("numba", "python"), default="numba", help="compiled or plain kernels")
+    parser.add_argument("--kinds", type=int, help=f"how many kinds take turns ({KINDS}; uncompiled 0, no bound)")
+    parser.add_argument("--size", type=int, help=f"cases of a batch ({SIZE}; uncompiled {UNCOMPILED_SIZE})")
+    parser.add_argument("--batch", type=int, help="the one batch to run")
     options = parser.parse_args(arguments)
+    plain = options.backend == "python"
+    plan = Plan(
+        options.seed,
+        options.kinds if options.kinds is not None else 0 if plain else KINDS,
+        options.size or (UNCOMPILED_SIZE if plain else SIZE),
+    )
+    cases, first = (options.cases, 0) if options.batch is None else (plan.size, options.batch)
     with fs.config(backend=options.backend):
-        passed, failed = run(options.cases, options.seed)
+        passed, failed = run(cases, plan, first=first)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 

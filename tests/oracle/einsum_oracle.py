@@ -3,7 +3,7 @@
 Choices where the meaning leaves room:
 
 - A call such as `min(a, b, c)` is one operator of three operands; `a * b * c` is two of two operands.
-- `&` and `|` absorb as `and` and `or` do for bools; for integers nothing absorbs.
+- `&` absorbs 0 and `|` the integer of all ones, as `and` and `or` do False and True.
 - `a < b < c` means `(a < b) and (b < c)`; `and`, `or` and `not` give bools.
 - `and=` and `or=` fold truth values and give them back in the expression's dtype.
 - Python scalars stay weak until they meet a NumPy scalar, so `2 * 3 * A` keeps the dtype of a float32 `A`.
@@ -63,13 +63,13 @@ def absorbs_max(s: Any, dtype: np.dtype[Any], reduction: str) -> bool:
 
 
 def absorbs_and(s: Any, dtype: np.dtype[Any], reduction: str) -> bool:
-    """False."""
-    return dtype.kind == "b" and not s
+    """0, False among bools."""
+    return bool(s == 0)
 
 
 def absorbs_or(s: Any, dtype: np.dtype[Any], reduction: str) -> bool:
-    """True."""
-    return dtype.kind == "b" and bool(s)
+    """True among bools; among integers the one with all bits set."""
+    return bool(s) if dtype.kind == "b" else bool(dtype.type(s) == ~dtype.type(0))
 
 
 def pick(condition: Any, yes: Any, no: Any) -> Any:

@@ -182,8 +182,8 @@ def _kind_of_call(op: Operator, kind: str, source: DType, out: DType) -> str:
         return "number"  # a fraction may have been cut off, or high bits
     if op.name in ("neg", "abs") and not source.is_complex:
         return "finite" if kind == "one" else kind
-    if cast_target(op) is not None and out.real.itemsize >= source.real.itemsize and not source.is_complex:
-        return kind
+    if cast_target(op) is not None and out.real.itemsize >= source.real.itemsize:
+        return kind if out.is_complex or not source.is_complex else ""
     return ""
 
 
@@ -198,8 +198,12 @@ def _fold_by_class(op: Operator, a: Node, b: Node) -> Node | None:
             return other
         if op.name in ("and", "or") and isinstance(known, Literal) and absorbs(op, known.value, known.dtype):
             return known
+        if op.name.startswith("logical") and isinstance(known, Literal) and absorbs(op, known.value, known.dtype):
+            return Literal(op.name == "logical_or", out)
         if not isinstance(known, Literal) or (out.is_complex and _kind(other) not in _FINITE):
             continue
+        if op.name in ("min", "max") and _kind(other) in (*_FINITE, "inf") and absorbs(op, known.value, known.dtype):
+            return Literal(known.value, out)
         if op.name == "mul" and known.value == 0 and _kind(other):
             return Literal(_nan_if(_kind(other) in ("inf", "nan"), out), out)
         if (

@@ -8,6 +8,7 @@ from hypothesis import given
 
 from finchsched.algebra.dtypes import (
     BOOL,
+    COMPLEX64,
     COMPLEX128,
     ELEMENT_DTYPES,
     FLOAT32,
@@ -101,6 +102,7 @@ def test_dtype(expr: LogicExpr, want: DType) -> None:
 
 ONES = table(I, J, zero=number(1.0))
 SOME = Value("fill", FLOAT64, "finite")
+WIDENED = MapJoin(operator("to_complex128"), (Value("fill", COMPLEX64, "finite"),))
 
 
 @pytest.mark.parametrize(
@@ -111,6 +113,15 @@ SOME = Value("fill", FLOAT64, "finite")
         (MapJoin(MUL, (A, Value("w", FLOAT64, "inf"))), number(NAN)),
         (MapJoin(MUL, (A, number(INF))), number(NAN)),
         (MapJoin(ADD, (A, SOME)), SOME),
+        (MapJoin(operator("logical_and"), (A, SOME)), number(False, BOOL)),
+        (MapJoin(operator("logical_or"), (SOME, ONES)), number(True, BOOL)),
+        (MapJoin(MIN, (SOME, table(I, J, zero=number(-INF)))), number(-INF)),
+        (MapJoin(operator("max"), (table(I, J, zero=number(INF)), SOME)), number(INF)),
+        (
+            MapJoin(MIN, (number(-INF), Value("w", FLOAT64, "any"))),
+            Call(MIN, (number(-INF), Value("w", FLOAT64, "any"))),
+        ),
+        (MapJoin(operator("mul"), (number(0j, COMPLEX128), WIDENED)), number(0j, COMPLEX128)),
         (MapJoin(ADD, (ONES, number(2.5))), number(3.5)),
         (MapJoin(ADD, (ONES, SOME)), Call(ADD, (number(1.0), SOME))),
         (MapJoin(operator("to_int64"), (ONES,)), number(1, INT64)),
