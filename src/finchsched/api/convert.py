@@ -14,11 +14,19 @@ from finchsched.api.coordinate_input import coordinate_tensor, index_arrays
 from finchsched.api.deferred import is_masked_array, is_scipy_sparse
 from finchsched.errors import DtypeError, FormatError
 from finchsched.formats.checks import rows_sorted_unique
+from finchsched.formats.coordinates import index_width, merge_duplicates, sort_order
 from finchsched.formats.fiber_tensor import FiberTensor, cast_fill, fill_node, tensor_type
 from finchsched.formats.levels import Dense, SparseList
-from finchsched.io import coordinates_to_csr
 
-__all__ = ["checked_fill", "dense_tensor", "element_dtype", "scipy_tensor", "to_fiber_tensor", "with_fill"]
+__all__ = [
+    "checked_fill",
+    "dense_tensor",
+    "element_dtype",
+    "given_dtype",
+    "scipy_tensor",
+    "to_fiber_tensor",
+    "with_fill",
+]
 
 _Array = NDArray[Any]
 _INT64_MAX = 2**63 - 1
@@ -52,6 +60,15 @@ def element_dtype(dtype: np.dtype[Any]) -> DType:
         raise DtypeError(
             f"element type {dtype} is not supported; supported are {known}\nhint: convert with .astype()"
         ) from None
+
+
+def given_dtype(dtype: Any) -> DType:
+    """The element type that a NumPy dtype, or what NumPy takes for one, stands for.  Raises DtypeError."""
+    try:
+        found = np.dtype(dtype)
+    except TypeError as error:
+        raise DtypeError(f"{dtype!r} is not an element type\nhint: pass one such as numpy.float64") from error
+    return element_dtype(found)
 
 
 def _array_of(x: object) -> _Array:
@@ -180,8 +197,7 @@ def scipy_tensor(matrix: Any, fill_value: Scalar | None, copy: bool) -> FiberTen
         pos, crd, val = pos.copy(), crd.copy(), val.copy()
     if not rows_sorted_unique(pos, crd):
         made_here = True
-        rows = np.repeat(np.arange(shape[perm[0]]), np.diff(pos))
-        pos, crd, val = coordinates_to_csr((shape[perm[0]], shape[perm[1]]), rows, crd, val)
+        pos, crd, val = _canonical(pos, crd, val, shape[perm[1]])
     if made_here:
         for buffer in (pos, crd, val):
             _own(buffer, matrix)
@@ -189,6 +205,20 @@ def scipy_tensor(matrix: Any, fill_value: Scalar | None, copy: bool) -> FiberTen
     levels = (Dense(), SparseList(_INDEX[pos.dtype], _INDEX[crd.dtype]))
     kind = tensor_type(levels, perm, dtype, fill)
     return FiberTensor(kind, shape, fill, (None, pos), (None, crd), val)
+
+
+def _canonical(pos: _Array, crd: _Array, val: _Array, columns: int) -> tuple[_Array, _Array, _Array]:
+    """Compressed rows with every row sorted, and repeated columns added up, in the narrowest index arrays."""
+    shape = (len(pos) - 1, columns)
+    keys = [np.repeat(np.arange(shape[0]), np.diff(pos)), crd.astype(np.int64, copy=False)]
+    order = sort_order(keys, shape)
+    if order is not None:
+        keys, val = [key[order] for key in keys], val[order]
+    (rows, crd), val = merge_duplicates(keys, val)
+    index = index_width(shape, len(val)).numpy
+    pos = np.zeros(len(pos), index)
+    np.cumsum(np.bincount(rows, minlength=shape[0]), out=pos[1:])
+    return pos, crd.astype(index, copy=False), val
 
 
 def _as_csr(matrix: Any) -> Any:

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finchsched.algebra.dtypes import DType, Scalar
-from finchsched.api.convert import checked_fill, dense_tensor, element_dtype, scipy_tensor
+from finchsched.api.convert import checked_fill, dense_tensor, element_dtype, given_dtype, scipy_tensor
 from finchsched.api.coordinate_input import checked_shape, coordinate_tensor, default_format, index_arrays
 from finchsched.api.format_text import parse_format
 from finchsched.api.functions import asarray
 from finchsched.api.tensor import Tensor
 from finchsched.ast.format import is_sparse
-from finchsched.errors import DtypeError, FormatError
+from finchsched.errors import FormatError
 from finchsched.formats.coordinates import from_coordinates
 from finchsched.formats.fiber_tensor import cast_fill
 
@@ -139,19 +139,19 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, format: str | None =
     if value.ndim:
         raise FormatError(f"fill_value must be one number; found shape {value.shape}")
     return _constant(
-        checked_shape(shape), value.item(), _dtype(value.data.val.dtype if dtype is None else dtype), format
+        checked_shape(shape), value.item(), given_dtype(value.data.val.dtype if dtype is None else dtype), format
     )
 
 
 def ones(shape: Any, dtype: Any = np.float64, *, format: str | None = None) -> Tensor:
     """The tensor of ones; see `full`."""
-    return _constant(checked_shape(shape), 1, _dtype(dtype), format)
+    return _constant(checked_shape(shape), 1, given_dtype(dtype), format)
 
 
 def zeros(shape: Any, dtype: Any = np.float64, *, format: str | None = None) -> Tensor:
     """The tensor of zeros, with nothing stored unless `format` says so: the default is that of `from_coo`."""
     extents = checked_shape(shape)
-    return _constant(extents, 0, _dtype(dtype), format or default_format(extents, 0))
+    return _constant(extents, 0, given_dtype(dtype), format or default_format(extents, 0))
 
 
 def empty(shape: Any, dtype: Any = np.float64, *, format: str | None = None) -> Tensor:
@@ -181,7 +181,7 @@ def empty_like(x: object, dtype: Any = None, *, format: str | None = None) -> Te
 
 
 def _like(model: Tensor, value: Scalar, dtype: Any, format: str | None) -> Tensor:
-    wanted = _dtype(model.data.val.dtype if dtype is None else dtype)
+    wanted = given_dtype(model.data.val.dtype if dtype is None else dtype)
     if format is None and is_sparse(model.data.type):
         format = model.format
     return _constant(model.shape, value, wanted, format)
@@ -196,14 +196,6 @@ def _constant(shape: tuple[int, ...], value: Scalar, dtype: DType, format: str |
     return Tensor(dense_tensor(np.full((), fill, dtype.numpy), None, copy=False))
 
 
-def _dtype(dtype: Any) -> DType:
-    """The element type that a NumPy dtype, or what NumPy takes for one, stands for."""
-    try:
-        return element_dtype(np.dtype(dtype))
-    except TypeError as error:
-        raise DtypeError(f"found {dtype!r}, expected an element type such as numpy.float64") from error
-
-
 # ---------------------------------------------------------------------------------------------- patterns
 
 
@@ -213,8 +205,8 @@ def eye(n: int, m: int | None = None, k: int = 0, dtype: Any = np.float64, *, fo
     first = max(0, -k)
     count = max(0, min(rows - first, cols - max(0, k)))
     row = np.arange(first, first + count)
-    val = np.ones(count, _dtype(dtype).numpy)
-    return Tensor(coordinate_tensor([row, row + k], val, (rows, cols), checked_fill(None, _dtype(dtype)), format))
+    val = np.ones(count, given_dtype(dtype).numpy)
+    return Tensor(coordinate_tensor([row, row + k], val, (rows, cols), checked_fill(None, given_dtype(dtype)), format))
 
 
 def random(
@@ -232,7 +224,7 @@ def random(
     point, 1 to 9 for integers, True for bool.  The default format is that of `from_coo`.  O(n log n) in the entries,
     whatever the shape is.  Raises ValueError unless 0 <= density <= 1.
     """
-    extents, element = checked_shape(shape), _dtype(dtype)
+    extents, element = checked_shape(shape), given_dtype(dtype)
     if not 0 <= density <= 1:
         raise ValueError(f"density must lie in 0 .. 1; found {density!r}")
     generator = np.random.default_rng(rng)

@@ -8,11 +8,10 @@ where the mask rule says: for most functions, where some operand is.  One line o
 from collections.abc import Callable
 from typing import Any
 
-from finchsched.algebra.dtypes import Scalar
-from finchsched.api.graph import GraphNode, cast_node, map_node, scalar_node
+from finchsched.api.graph import cast_node, map_node, number_node
 from finchsched.api.operands import finish, to_node
 from finchsched.api.operators_mixin import optional_dtype
-from finchsched.api.promotion import strong, weak_type
+from finchsched.api.promotion import strong
 from finchsched.errors import DtypeError
 
 __all__ = [
@@ -246,15 +245,11 @@ def round(x: Any, /, decimals: int = 0) -> Any:
     if strong(node.type).is_integer:
         if decimals > 0:
             return finish(node, x)
-        wide = map_node("truediv", node, _scalar(scale))
-        return finish(cast_node(map_node("mul", map_node("round", wide), _scalar(scale)), strong(node.type)), x)
+        wide = map_node("truediv", node, number_node(scale))
+        return finish(cast_node(map_node("mul", map_node("round", wide), number_node(scale)), strong(node.type)), x)
     up, down = ("mul", "truediv") if decimals > 0 else ("truediv", "mul")
-    moved = map_node("round", map_node(up, node, _scalar(float(scale))))
-    return finish(map_node(down, moved, _scalar(float(scale))), x)
-
-
-def _scalar(value: Scalar) -> GraphNode:
-    return scalar_node(value, weak_type(value))
+    moved = map_node("round", map_node(up, node, number_node(float(scale))))
+    return finish(map_node(down, moved, number_node(float(scale))), x)
 
 
 def where(condition: Any, x1: Any, x2: Any, /) -> Any:

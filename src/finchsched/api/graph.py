@@ -41,6 +41,8 @@ __all__ = [
     "is_permutation",
     "map_node",
     "normal_axes",
+    "normal_axis",
+    "number_node",
     "permute_node",
     "reduce_node",
     "scalar_node",
@@ -105,6 +107,11 @@ def huge_axes(node: GraphNode) -> tuple[int, ...]:
 def scalar_node(value: Scalar, kind: ElementType) -> GraphNode:
     """A leaf: a scalar that is given when the program runs."""
     return GraphNode("scalar", (kind, *kinds_of(value)), (), (), kind, value)
+
+
+def number_node(value: Scalar) -> GraphNode:
+    """A leaf: a Python number, whose type gives way to that of what it meets."""
+    return scalar_node(value, weak_type(value))
 
 
 def size_node(arg: GraphNode, axes: tuple[int, ...], less: float = 0) -> GraphNode:
@@ -191,6 +198,11 @@ def normal_axes(axes: Sequence[int] | int | None, shape: tuple[int, ...]) -> tup
     if len(set(which)) != len(which):
         raise ShapeMismatchError(f"axes {given} name an axis twice: the shape is {shape}")
     return tuple(which)
+
+
+def normal_axis(axis: int, shape: tuple[int, ...]) -> int:
+    """An axis from 0 on.  Raises ShapeMismatchError for one that is not there."""
+    return normal_axes(index(axis), shape)[0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from operator import index
 from string import ascii_letters
 
 from finchsched.api.einsum_numpy import einsum_numpy_node
-from finchsched.api.graph import GraphNode, map_node, normal_axes, permute_node
+from finchsched.api.graph import GraphNode, map_node, normal_axis, permute_node
 from finchsched.api.promotion import strong
 from finchsched.errors import FinchschedError, ShapeMismatchError
 
@@ -92,17 +92,13 @@ def _contracted(a: GraphNode, b: GraphNode, axes: ContractedAxes, name: str) -> 
     if len(axes) != 2:
         raise ShapeMismatchError(f"axes of {name} are a number or two lists, found {axes!r}")
     sides = [list(side) if isinstance(side, Sequence) else [side] for side in axes]
-    mine, theirs = ([_axis(axis, x.shape) for axis in side] for side, x in zip(sides, (a, b), strict=True))
+    mine, theirs = ([normal_axis(axis, x.shape) for axis in side] for side, x in zip(sides, (a, b), strict=True))
     if len(mine) != len(theirs):
         raise ShapeMismatchError(f"{name} pairs {len(mine)} axes of the one with {len(theirs)} of the other")
     for given, found in zip(sides, (mine, theirs), strict=True):
         if len(set(found)) < len(found):
             raise ShapeMismatchError(f"axes {tuple(given)} of {name} name an axis twice")
     return mine, theirs
-
-
-def _axis(axis: int, shape: tuple[int, ...]) -> int:
-    return normal_axes(index(axis), shape)[0]
 
 
 def vecdot_node(a: GraphNode, b: GraphNode, axis: int) -> GraphNode:
@@ -131,7 +127,7 @@ def vecdot_node(a: GraphNode, b: GraphNode, axis: int) -> GraphNode:
 
 def _last(x: GraphNode, axis: int) -> GraphNode:
     """`x` with an axis moved to the end."""
-    place = _axis(axis, x.shape)
+    place = normal_axis(axis, x.shape)
     return permute_node(x, [*(a for a in range(len(x.shape)) if a != place), place])
 
 
@@ -163,7 +159,7 @@ def diagonal_node(x: GraphNode, axis1: int, axis2: int, summed: bool) -> GraphNo
 
     Raises ShapeMismatchError for axes that are not there or of different extents.
     """
-    first, second = _axis(axis1, x.shape), _axis(axis2, x.shape)
+    first, second = normal_axis(axis1, x.shape), normal_axis(axis2, x.shape)
     if first == second:
         raise ShapeMismatchError(f"a diagonal has two different axes; found {axis1} and {axis2} of shape {x.shape}")
     if x.shape[first] != x.shape[second]:

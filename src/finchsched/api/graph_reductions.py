@@ -8,20 +8,21 @@ import math
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from finchsched.algebra.dtypes import BOOL, COMPLEX128, FLOAT64, INT64, DType, Scalar
+from finchsched.algebra.dtypes import BOOL, COMPLEX128, FLOAT64, INT64, DType
 from finchsched.api.graph import (
     GraphNode,
     NewAxis,
     cast_node,
     map_node,
     normal_axes,
+    normal_axis,
+    number_node,
     reduce_node,
-    scalar_node,
     size_node,
     topological,
     view_node,
 )
-from finchsched.api.promotion import strong, weak_type
+from finchsched.api.promotion import strong
 from finchsched.ast.format import is_sparse
 from finchsched.errors import DtypeError, ShapeMismatchError
 
@@ -92,7 +93,7 @@ def vector_norm_node(x: GraphNode, axis: Axis, keepdims: bool, order: float) -> 
     if order == 1:
         return cast_node(reduce_node("add", size, axis, keepdims), real)
     total = reduce_node("add", _power(size, order), axis, keepdims)
-    return cast_node(map_node("pow", total, _scalar(1 / order)), real)
+    return cast_node(map_node("pow", total, number_node(1 / order)), real)
 
 
 def matrix_norm_node(x: GraphNode, axis: tuple[int, int], keepdims: bool, order: float | str) -> GraphNode:
@@ -101,7 +102,7 @@ def matrix_norm_node(x: GraphNode, axis: tuple[int, int], keepdims: bool, order:
     Raises ShapeMismatchError for axes that are not there, DtypeError for a norm that needs singular values.
     """
     rank = len(x.shape)
-    row, column = (normal_axes(a, x.shape)[0] for a in axis)
+    row, column = (normal_axis(a, x.shape) for a in axis)
     if row == column:
         raise ShapeMismatchError(f"the axes of a matrix norm are two; found {axis} of shape {x.shape}")
     if order == "fro":
@@ -137,7 +138,7 @@ def _sum_of_sparse(x: GraphNode, deviation: GraphNode, mean: GraphNode, axes: tu
     zeros = map_node("sub", size_node(x, axes), reduce_node("add", nonzero, axes, False, INT64))
     rest = map_node("mul", zeros, _modulus_squared(mean))
     # Where there are none, |mean|**2 must not count even if it overflowed.
-    rest = map_node("where", zeros, rest, _scalar(0.0))
+    rest = map_node("where", zeros, rest, number_node(0.0))
     apart = _only_nonzero(x, deviation)
     return map_node("add", reduce_node("add", apart, axes, False), rest)
 
@@ -145,7 +146,7 @@ def _sum_of_sparse(x: GraphNode, deviation: GraphNode, mean: GraphNode, axes: tu
 def _only_nonzero(x: GraphNode, value: GraphNode) -> GraphNode:
     """`value` where `x` is not 0, else 0: a product, which is stored where `x` is; the choice alone is everywhere."""
     nonzero = _is_nonzero(x)
-    return map_node("mul", nonzero, map_node("where", nonzero, value, _scalar(0.0)))
+    return map_node("mul", nonzero, map_node("where", nonzero, value, number_node(0.0)))
 
 
 def _modulus_squared(x: GraphNode) -> GraphNode:
@@ -156,7 +157,7 @@ def _modulus_squared(x: GraphNode) -> GraphNode:
 
 def _power(size: GraphNode, order: float) -> GraphNode:
     """`size ** order`; where that is 0 for 0, it is not stored where `size` is not."""
-    power = map_node("pow", size, _scalar(order))
+    power = map_node("pow", size, number_node(order))
     return _only_nonzero(size, power) if order > 0 else power
 
 
@@ -170,10 +171,6 @@ def _types_of_mean(x: GraphNode) -> tuple[DType, DType]:
     if found.is_complex:
         return found, COMPLEX128
     return (found if found.is_float else FLOAT64), FLOAT64
-
-
-def _scalar(value: Scalar) -> GraphNode:
-    return scalar_node(value, weak_type(value))
 
 
 def _reads_sparse(x: GraphNode) -> bool:

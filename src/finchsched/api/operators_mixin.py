@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from finchsched.algebra.dtypes import DType
-from finchsched.api.convert import element_dtype, to_fiber_tensor
+from finchsched.api.convert import element_dtype, given_dtype, to_fiber_tensor
 from finchsched.api.deferred import is_scipy_sparse
 from finchsched.api.graph import (
     GraphNode,
     cast_node,
     map_node,
+    number_node,
     permute_node,
     reduce_node,
     scalar_node,
@@ -22,7 +23,7 @@ from finchsched.api.graph import (
 )
 from finchsched.api.graph_products import last_two_swapped, matmul_node
 from finchsched.api.graph_reductions import Axis, mean_node, sum_node, truth_node, var_node
-from finchsched.api.promotion import strong, weak_type
+from finchsched.api.promotion import strong
 from finchsched.api.rearrange.methods import Rearranging
 from finchsched.errors import DtypeError
 
@@ -36,7 +37,7 @@ def as_node(value: object) -> GraphNode | None:
     if isinstance(value, np.generic):
         return scalar_node(value.item(), element_dtype(value.dtype))
     if isinstance(value, bool | int | float | complex):
-        return scalar_node(value, weak_type(value))
+        return number_node(value)
     if isinstance(value, np.ndarray | list) or is_scipy_sparse(value):
         return tensor_node(to_fiber_tensor(value, None, False))
     return None
@@ -304,11 +305,4 @@ class ArrayOperators(Rearranging):
 
 def optional_dtype(dtype: object) -> DType | None:
     """An element type that may be left out."""
-    if dtype is None:
-        return None
-    try:
-        return element_dtype(np.dtype(dtype))  # type: ignore[call-overload]  # any dtype-like object is welcome
-    except TypeError as error:
-        if isinstance(error, DtypeError):
-            raise
-        raise DtypeError(f"{dtype!r} is not an element type") from error
+    return None if dtype is None else given_dtype(dtype)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from operator import index
 from typing import Any
 
-from finchsched.api.graph import GraphNode, NewAxis, common_shape, normal_axes, permute_node, view_node
+from finchsched.api.graph import GraphNode, NewAxis, common_shape, normal_axes, normal_axis, permute_node, view_node
 from finchsched.api.graph_products import last_two_swapped
 from finchsched.api.operands import finish, to_node
 from finchsched.api.tensor import Tensor
@@ -54,8 +54,8 @@ def moveaxis(x: Any, source: Axes, destination: Axes, /) -> Any:
     """
     node = to_node(x, "x")
     rank = len(node.shape)
-    origin = [_axis(a, node.shape) for a in _listed(source)]
-    goal = [_axis(a, node.shape) for a in _listed(destination)]
+    origin = [normal_axis(a, node.shape) for a in _listed(source)]
+    goal = [normal_axis(a, node.shape) for a in _listed(destination)]
     if len(origin) != len(goal) or len(set(origin)) < len(origin) or len(set(goal)) < len(goal):
         raise ShapeMismatchError(f"moveaxis from {source} to {destination}: expected as many axes, each once")
     order = [axis for axis in range(rank) if axis not in origin]
@@ -67,7 +67,7 @@ def moveaxis(x: Any, source: Axes, destination: Axes, /) -> Any:
 def swapaxes(x: Any, axis1: int, axis2: int, /) -> Any:
     """The array with two axes swapped.  Raises ShapeMismatchError for one that does not exist."""
     node = to_node(x, "x")
-    a, b = _axis(axis1, node.shape), _axis(axis2, node.shape)
+    a, b = normal_axis(axis1, node.shape), normal_axis(axis2, node.shape)
     order = list(range(len(node.shape)))
     order[a], order[b] = b, a
     return _permuted(x, node, order)
@@ -149,7 +149,3 @@ def _permuted(x: Any, node: GraphNode, axes: Sequence[int]) -> Any:
 
 def _listed(axes: Axes) -> list[int]:
     return [index(axis) for axis in axes] if isinstance(axes, Sequence) else [index(axes)]
-
-
-def _axis(axis: int, shape: tuple[int, ...]) -> int:
-    return normal_axes(index(axis), shape)[0]

@@ -7,7 +7,7 @@ overlap.
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -21,7 +21,6 @@ from finchsched.backend.toolchain import digest
 __all__ = [
     "CompiledKernel",
     "argument_types",
-    "compile_numba",
     "compile_result",
     "kernel_flags",
     "kernel_function",
@@ -56,12 +55,6 @@ def signature_text(kernel: Kernel) -> str:
     scalars = [f"{v.dtype}" for v in kernel.scalars]
     buffers = [f"{b.dtype}[{'' if b.writable else 'readonly'}]" for b in kernel.buffers]
     return ", ".join(scalars + buffers)
-
-
-def compile_numba(source: KernelSource, kernel: Kernel) -> Callable[..., None]:
-    """The compiled function of `source`.  Nothing is read from or written to a cache."""
-    entry: Callable[..., None] = compile_result(source, kernel).entry_point
-    return entry
 
 
 def compile_result(source: KernelSource, kernel: Kernel, path: str = "<kernel>") -> CompiledKernel:

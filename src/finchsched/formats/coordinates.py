@@ -71,7 +71,8 @@ def sort_order(keys: Sequence[Buffer], extents: Sequence[int]) -> NDArray[np.int
 
     `keys[k]` holds int64 numbers in 0 .. extents[k] - 1.  O(n) for each 16 bits of a number made of all keys, where it
     cannot overflow, else O(n log n).  Keys that are in order by themselves from the last one on cost nothing: a matrix
-    in order of columns is sorted by rows only.
+    in order of columns is sorted by rows only.  Short runs of a first key that is in order are
+    merged by themselves.
     """
     if not keys or len(keys[0]) < 2 or _in_order(keys):
         return None
@@ -82,8 +83,15 @@ def sort_order(keys: Sequence[Buffer], extents: Sequence[int]) -> NDArray[np.int
         return np.lexsort(tuple(reversed(keys)))
     whole = keys[0]
     for key, extent in zip(keys[1:], extents[1:], strict=True):
-        whole = whole * extent + key
-    return _radix_order(whole, largest)
+        whole = whole * extent
+        whole += key
+    return np.argsort(whole, kind="stable") if _in_short_runs(keys[0]) else _radix_order(whole, largest)
+
+
+def _in_short_runs(key: Buffer) -> bool:
+    """Whether equal numbers are next to each other, in order, and few: up to 1000 merging is as fast as counting."""
+    runs = 1 + int(np.count_nonzero(key[1:] != key[:-1]))
+    return len(key) <= 1000 * runs and _in_order((key,))
 
 
 def _in_order(keys: Sequence[Buffer]) -> bool:
@@ -154,7 +162,7 @@ def from_coordinates(
     """The tensor with `val[k]` at `coordinates[.][k]` (one integer array per logical axis), stored in these levels.
 
     Entries come in any order; repeated ones are added up (bool: or).  Entries equal to the fill stay.  Coordinates must
-    lie inside the shape.  The arguments are not changed; buffers of the result may be theirs only if read-only.
+    lie inside the shape.  The arguments are not changed, and shared with the result only where they are read-only.
 
     O(n log n) in the entries, linear if they are in order.  Raises DensifyError if Dense levels would store more
     elements than the limit of the settings and more than there are entries.
@@ -164,8 +172,8 @@ def from_coordinates(
     fill = cast_fill(fill, dtype)
     kind = tensor_type(tuple(levels), tuple(perm), dtype, fill)
     extents = [shape[axis] for axis in perm]
-    keys = [np.asarray(coordinates[axis]).astype(np.int64, copy=False) for axis in perm]
-    given = val
+    arguments = (val, *map(np.asarray, coordinates))
+    keys = [arguments[1 + axis].astype(np.int64, copy=False) for axis in perm]
     order = sort_order(keys, extents)
     if order is not None:
         keys, val = [key[order] for key in keys], val[order]
@@ -174,27 +182,31 @@ def from_coordinates(
     crd: list[Buffer | None] = []
     fiber = np.zeros(len(val), np.int64)
     fibers = 1
-    first = np.zeros(0, np.intp)  # of a compressed level or coordinate list: the first of what each entry stands for
+    first: slice | NDArray[np.intp] = slice(None)  # of a compressed level: the first entry at each of its positions
     for number, (level, key, extent) in enumerate(zip(levels, merged, extents, strict=True)):
         match level:
             case Dense():
                 fibers *= extent
                 _check_dense(fibers, len(val), shape)
-                fiber = fiber * extent + key
+                fiber = fiber * extent + key if number else key
                 pos.append(None)
                 crd.append(None)
             case SparseCOO(_, crd_type) if not level.is_first:
                 pos.append(None)
                 crd.append(_narrowed(key[first], crd_type))
             case SparseList(pos_type, crd_type) | SparseCOO(pos_type, crd_type):
-                new = _changes((fiber, *merged[number : counted_at(levels, number) + 1]), len(key))
-                first = np.flatnonzero(new)
+                last = counted_at(levels, number)
+                if last + 1 == len(levels):  # entries differ
+                    first, parents = slice(None), fiber
+                else:
+                    new = _changes((fiber, *merged[number : last + 1]), len(key))
+                    first = np.flatnonzero(new)
+                    parents, fiber = fiber[first], np.cumsum(new) - 1
                 ends = np.zeros(fibers + 1, np.int64)
-                np.cumsum(np.bincount(fiber[first], minlength=fibers), out=ends[1:])
+                np.cumsum(np.bincount(parents, minlength=fibers), out=ends[1:])
+                fibers = len(parents)
                 pos.append(_narrowed(ends, pos_type))
                 crd.append(_narrowed(key[first], crd_type))
-                fiber = np.cumsum(new) - 1
-                fibers = len(first)
             case _:
                 raise FormatError(f"a tensor cannot be held in a {level.name} level")
     held = val
@@ -202,10 +214,18 @@ def from_coordinates(
         held = np.full(fibers, fill, dtype.numpy)
         held[fiber] = val
     held = np.ascontiguousarray(held, dtype.numpy)
-    for buffer in (*pos, *crd, held):
-        if buffer is not None and buffer.base is None and buffer is not given:
-            buffer.setflags(write=False)
-    return FiberTensor(kind, shape, fill, tuple(pos), tuple(crd), held)
+    frozen = [None if buffer is None else _frozen(buffer, arguments) for buffer in (*pos, *crd)]
+    rank = len(levels)
+    return FiberTensor(kind, shape, fill, tuple(frozen[:rank]), tuple(frozen[rank:]), _frozen(held, arguments))
+
+
+def _frozen(buffer: Buffer, arguments: Sequence[Buffer]) -> Buffer:
+    """The buffer, read-only; a copy if it is an argument that its owner can change."""
+    if buffer.flags.writeable:
+        if any(np.may_share_memory(buffer, argument) for argument in arguments):
+            buffer = buffer.copy()
+        buffer.setflags(write=False)
+    return buffer
 
 
 def _narrowed(array: NDArray[Any], dtype: DType) -> Buffer:

@@ -1,6 +1,5 @@
 """Reading and writing tensor files; readers and writers are imported from their modules, by what needs them."""
 
-from finchsched.io.canonical import coordinates_to_csr
 from finchsched.io.samples import DATA_VARIABLE, data_folder, sample_path
 
-__all__ = ["DATA_VARIABLE", "coordinates_to_csr", "data_folder", "sample_path"]
+__all__ = ["DATA_VARIABLE", "data_folder", "sample_path"]

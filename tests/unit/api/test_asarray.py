@@ -76,6 +76,15 @@ def test_unsorted_rows_and_duplicates_are_put_right_in_a_copy(dtype: Any) -> Non
     assert all(not buffer.flags.writeable for buffer in buffers(t))
 
 
+@pytest.mark.parametrize("columns, width", [(2**31 - 1, np.int32), (2**31, np.int64)])
+def test_unsorted_rows_get_the_narrowest_index_arrays_that_hold_them(columns: int, width: Any) -> None:
+    parts = (np.array([1.0, 2.0]), np.array([columns - 1, 0], np.int64), np.array([0, 2, 2]))
+    t = fs.asarray(sp.csr_array(parts, shape=(2, columns))).data
+    assert all(buffer is None or buffer.dtype == width for buffer in (*t.pos, *t.crd))
+    crd = t.crd[1]
+    assert crd is not None and (crd.tolist(), t.val.tolist()) == ([0, columns - 1], [2, 1])
+
+
 def test_unsorted_columns_of_a_csc() -> None:
     matrix = sp.csc_array((np.array([1.0, 2.0]), np.array([1, 0]), np.array([0, 2])), shape=(2, 1))
     np.testing.assert_array_equal(to_dense(fs.asarray(matrix).data), [[2], [1]])

@@ -8,14 +8,15 @@ exactly the entries that it is given.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from finchsched.algebra.dtypes import Scalar
 from finchsched.api.rearrange.entries import Index
 from finchsched.ast.format import Level, TensorType
 from finchsched.formats.coordinates import from_coordinates, index_width
 from finchsched.formats.fiber_tensor import Buffer, FiberTensor
-from finchsched.formats.levels import Dense, SparseList
+from finchsched.formats.levels import Dense, SparseCOO, SparseList
+from finchsched.formats.levels.sparse_coo import coo_levels
 
 __all__ = ["Layout", "fresh_layout", "same_layout"]
 
@@ -55,17 +56,15 @@ class Layout:
             elif kind is SparseList:
                 levels += [SparseList(width, width)] * count
             else:
-                part: Any = kind
-                levels += [part(width, width, number, count) for number in range(count)]
-        if val is operand.val and val.flags.writeable:
-            val = val.copy()
-        val.setflags(write=False)
+                levels += coo_levels(count, width, width)
+        if val is not operand.val:
+            val.setflags(write=False)
         return from_coordinates(at, val, shape, levels, self.axes, fill=fill)
 
 
 def _kind(level: Level) -> LevelKind:
     """Lists of coordinates over several levels stay such; any other level that is not dense becomes a SparseList."""
-    return Dense if level.stores_all else type(level) if hasattr(level, "of") else SparseList
+    return Dense if level.stores_all else SparseCOO if isinstance(level, SparseCOO) else SparseList
 
 
 def same_layout(found: TensorType, sources: Sequence[int | None]) -> Layout:

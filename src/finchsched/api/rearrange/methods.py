@@ -10,7 +10,7 @@ from finchsched.api.rearrange.entries import is_dense
 from finchsched.api.rearrange.layout import Layout
 from finchsched.formats.coordinates import coordinates_of
 from finchsched.formats.fiber_tensor import FiberTensor
-from finchsched.formats.levels import SparseList
+from finchsched.formats.levels import SparseCOO, SparseList
 
 __all__ = ["Rearranging", "pieces"]
 
@@ -102,7 +102,7 @@ def pieces(array: GraphArray, axis: int) -> Iterator[Any]:
 def _outermost(node: GraphNode, axis: int) -> GraphNode:
     """The tensor with `axis` stored outermost, and so that its pieces are found by it."""
     tensor: FiberTensor = node.data
-    if tensor.type.perm[0] == axis and not hasattr(tensor.type.levels[0], "of"):
+    if tensor.type.perm[0] == axis and not isinstance(tensor.type.levels[0], SparseCOO):
         return node
     axes = (axis, *[other for other in tensor.type.perm if other != axis])
     layout = Layout((SparseList,) * tensor.ndim, axes)
