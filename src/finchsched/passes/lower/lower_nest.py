@@ -262,7 +262,8 @@ class _NestLowering:
         flat = self._flat(stmt, env, coords)
         if flat is not None:
             return flat
-        outermost = self.outer == "" and not coords
+        # A branch may stand around it, as for an access at a constant coordinate: then each arm has a copy.
+        outermost = not coords and _assigned_in(Assign, body, self.target.access)
         if outermost:
             self.outer = index
         lo: KernelExpr = cast(LO, UINT64) if outermost else ZERO
@@ -629,8 +630,8 @@ def _read_accesses(body: Stmt) -> Iterator[Access]:
                 yield from accesses(cond)
 
 
-def _assigned_in(kind: type[Loop | If], body: Stmt, access: Access) -> bool:
-    """Whether further loops, or conditions, stand around the assignment to an access."""
+def _assigned_in(kind: type[Loop | If | Assign], body: Stmt, access: Access) -> bool:
+    """Whether an access is assigned to; inside further loops, or conditions, if these are the kind."""
     return any(
         isinstance(node, kind) and any(isinstance(n, Assign) and n.target == access for n in walk(node))
         for node in walk(body)
