@@ -51,7 +51,7 @@ from finchsched.passes.lower.structural import accesses, is_empty
 from finchsched.passes.lower.targets import AppendTarget, DenseTarget, ScatterTarget, SharedTarget
 from finchsched.passes.lower.unfurl_accesses import unfurl_accesses
 from finchsched.passes.lower.workspace import sort_touched
-from finchsched.passes.lower.write_target import check_room, enter_target, write
+from finchsched.passes.lower.write_target import assigned_in, check_room, enter_target, write
 
 __all__ = ["lower_nest"]
 
@@ -183,7 +183,8 @@ class _NestLowering:
         flat = self._flat(stmt, env, coords)
         if flat is not None:
             return flat
-        outermost = self.outer == "" and not coords
+        # A branch may stand around it, as for an access at a constant coordinate: then each arm has a copy.
+        outermost = not coords and assigned_in(Assign, body, self.context.target.access)
         if outermost:
             self.outer = index
         lo: KernelExpr = cast(LO, UINT64) if outermost else ZERO

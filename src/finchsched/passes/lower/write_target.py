@@ -14,7 +14,7 @@ from finchsched.passes.lower.targets import AppendTarget, Point, ScatterTarget
 from finchsched.passes.lower.targets.target import Around
 from finchsched.passes.lower.workspace import insert
 
-__all__ = ["check_room", "enter_target", "write"]
+__all__ = ["assigned_in", "check_room", "enter_target", "write"]
 
 
 def enter_target(context: NestContext, body: Stmt, env: Env, coords: Coords, covering: bool) -> Around:
@@ -31,9 +31,9 @@ def enter_target(context: NestContext, body: Stmt, env: Env, coords: Coords, cov
     for level in levels:
         point = Point(
             coords[indices[level]] if indices else ZERO,
-            _assigned_in(Loop, body, access),
+            assigned_in(Loop, body, access),
             set(coords) <= set(indices),
-            covering and not _assigned_in(If, body, access),
+            covering and not assigned_in(If, body, access),
             {name: context.parameters.extent(name) for name in indices[level + 1 :]},
         )
         pre, post = target.enter(level, cursor.position, point)
@@ -43,8 +43,8 @@ def enter_target(context: NestContext, body: Stmt, env: Env, coords: Coords, cov
     return opening, closing
 
 
-def _assigned_in(kind: type[Loop | If], body: Stmt, access: Access) -> bool:
-    """Whether further loops, or conditions, stand around the assignment to an access."""
+def assigned_in(kind: type[Loop | If | Assign], body: Stmt, access: Access) -> bool:
+    """Whether an access is assigned to; inside further loops, or conditions, if these are the kind."""
     return any(
         isinstance(node, kind) and any(isinstance(n, Assign) and n.target == access for n in walk(node))
         for node in walk(body)
