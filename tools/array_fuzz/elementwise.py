@@ -85,7 +85,8 @@ def _expect(name: str, function: Operator, *terms: Any) -> Batch:
     if name in ORDERED and any(dtype.kind == "c" for dtype in dtypes):
         raise TypeError(f"{name} of complex numbers")
     found = pointwise(function, *terms)
-    if name in ("logical_or", "bitwise_or"):  # a fill such as 100 is true, but compiled code does not look at it
+    # Compiled code does not look at a fill such as 100, which is true, nor at the other part of one that is NaN.
+    if name in ("logical_or", "bitwise_or") or (found.values.dtype.kind == "c" and found.fill != found.fill):
         found = replace(found, mask="least")
     inexact = ROUNDED_COMPLEX if any(dtype.kind == "c" for dtype in dtypes) else ROUNDED
     return found.loose(8) if name in inexact and found.values.dtype.kind in "fc" else found

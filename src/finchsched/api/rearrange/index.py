@@ -14,7 +14,7 @@ from finchsched.api.rearrange.fibers import take_outer, without_outer
 from finchsched.api.rearrange.flat_index import flatten, unflatten
 from finchsched.api.rearrange.layout import same_layout
 from finchsched.api.rearrange.parse_subscript import check_bounds
-from finchsched.api.rearrange.subscript import At, Gather, Item, NewAxis, Span, place, takes_axis
+from finchsched.api.rearrange.subscript import Apart, At, Gather, Item, NewAxis, Span, place, takes_axis
 from finchsched.formats.coordinates import coordinates_of
 from finchsched.formats.fiber_tensor import FiberTensor
 
@@ -61,6 +61,8 @@ def _numpy_item(item: Item, arrays: Sequence[Index]) -> Any:
             return slice(start, stop, step)
         case NewAxis():
             return None
+        case Apart():
+            return Ellipsis
         case Gather(argument):
             return arrays[argument] if item.takes_axis else np.bool(len(arrays[argument]))
 
@@ -74,6 +76,8 @@ def _text(item: Item, names: Sequence[str]) -> str:
             return ":".join(ends if step is not None else ends[:2])
         case NewAxis():
             return "None"
+        case Apart():
+            return "..."
         case Gather(argument):
             return names[argument]
 

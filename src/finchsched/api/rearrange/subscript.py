@@ -14,7 +14,7 @@ import numpy as np
 from finchsched.api.host import Shape
 from finchsched.errors import IndexError
 
-__all__ = ["At", "Gather", "Item", "NewAxis", "Placed", "Span", "complete", "integer", "place", "takes_axis"]
+__all__ = ["Apart", "At", "Gather", "Item", "NewAxis", "Placed", "Span", "complete", "integer", "place", "takes_axis"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +50,17 @@ class Gather:
     takes_axis: bool = True
 
 
-Item: TypeAlias = At | Span | NewAxis | Gather
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """An Ellipsis that stands for no axis: index arrays on its two sides do not stand together."""
+
+
+Item: TypeAlias = At | Span | NewAxis | Gather | Apart
 
 
 def takes_axis(item: Item) -> bool:
     """Whether the item stands for an axis of the array."""
-    return item.takes_axis if isinstance(item, Gather) else not isinstance(item, NewAxis)
+    return item.takes_axis if isinstance(item, Gather) else not isinstance(item, NewAxis | Apart)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +85,12 @@ def complete(items: Sequence[Item | None], shape: Shape) -> tuple[Item, ...]:
     if taken > len(shape):
         raise IndexError(f"the subscript takes {taken} axes; the array has {len(shape)} (shape {shape})")
     rest: list[Item] = [Span()] * (len(shape) - taken)
+    fancy = any(isinstance(item, Gather) for item in items)
     full: list[Item] = []
     ellipses = 0
     for item in items:
         if item is None:
-            full += rest
+            full += rest or [Apart()] * fancy
             ellipses += 1
         else:
             full.append(item)
@@ -109,9 +115,10 @@ def place(items: Sequence[Item], shape: Shape, arrays: Sequence[Shape]) -> Place
     axis = 0
     for item in items:
         match item:
+            case Apart():
+                state = "after" if state == "inside" else state
             case NewAxis() | Span():
-                if state == "inside":
-                    state = "after"
+                state = "after" if state == "inside" else state
                 made = (1, None) if isinstance(item, NewAxis) else (len(item.range(shape[axis])), axis)
                 (before if state == "before" else after).append(made)
             case At(coordinate) if not -shape[axis] <= coordinate < shape[axis]:
