@@ -5,7 +5,7 @@
 A case is one operation on one, two or three arrays.  Those of a batch are of one kind: operation, element types,
 storage formats, fills, index widths and extents are the same, so that they share a plan; values and what is stored
 vary.  Kinds take turns.  The first are `A * B`, `A + B` and `A.sum()` of common 8 x 8 matrices, the others are drawn
-from the seed; compiled, K is 280 unless told otherwise, because each costs a plan; uncompiled, every batch has its own.
+from the seed; compiled, K is 360 unless told otherwise, because each costs a plan; uncompiled, every batch has its own.
 
 Compared are element type, shape and values (exactly, except functions that libraries round differently), the fill of a
 sparse result, and the stored positions where the semantics fixes them; what has to be refused must be.  Prints every
@@ -41,7 +41,7 @@ from array_fuzz.reductions import arg_extremes, reductions
 from array_fuzz.values import draw
 from finchsched.settings import current
 
-KINDS, SIZE = 280, 500
+KINDS, SIZE = 360, 500
 UNCOMPILED_SIZE = 10
 
 FAMILIES: tuple[tuple[Callable[[Draw], Kind], int], ...] = (

@@ -116,7 +116,7 @@ def test_a_wrong_operation_is_found(kind: Kind) -> None:
     (passed, failed), problems = uncompiled(100, fuzz.Plan(size=50), kind_of=lambda number: wrong)
     assert passed + failed == 100 and failed > 50
     assert problems[0].startswith(f"{kind.text} with A = float64[8, 8] csr")
-    assert "--backend python --seed 0 --kinds 280 --size 50 --batch 0, case" in problems[0]
+    assert "--backend python --seed 0 --kinds 360 --size 50 --batch 0, case" in problems[0]
 
 
 CSR = (Spec("float64", (8, 8), "csr"),)
