@@ -66,3 +66,13 @@ def test_what_a_fill_absorbs_is_not_stored(name: str, fills: tuple[Any, Any], ab
     found = getattr(fs, name)(*operands)
     np.testing.assert_array_equal(found.to_numpy(), getattr(np, name)(*(x.to_numpy() for x in operands)))
     assert (found.format, found.nnz) == ("dcsr", operands[absorbing].nnz)
+
+
+def test_a_fill_that_is_nan_has_no_sign() -> None:
+    """Types with NaN for a fill are one object: the sign of the first one showed in all that came after."""
+    negative, infinite = (
+        fs.from_coo([[0], [1]], [1.0], (2, 3), fill_value=fill) for fill in (-np.float64(np.nan), np.inf)
+    )
+    for x in (negative, infinite - infinite, fs.asarray(negative.data, fill_value=-np.float64(np.nan))):
+        assert np.isnan(x.fill_value) and not np.signbit(x.fill_value)
+        assert fs.copysign(2.0, x).fill_value == 2.0

@@ -173,7 +173,8 @@ def accumulator_dtype(dtype: DType) -> DType:
 def cast_scalar(value: Scalar, dtype: DType) -> Scalar:
     """`value` as a plain Python scalar of `dtype`, converted as NumPy's `astype` does.
 
-    An integer wraps around in a narrower type, a float loses its fraction, a complex number its imaginary part.  Raises
+    An integer wraps around in a narrower type, a float loses its fraction, a complex number its imaginary part, NaN its
+    sign: NaN equals NaN in types and plan keys, so there must be one of them only.  Raises
     OverflowError for an integer that is too large for a floating point number.
     """
     if dtype is FLOAT64 and type(value) is float:  # the everyday case, many times faster than NumPy's conversions
@@ -193,7 +194,8 @@ def cast_scalar(value: Scalar, dtype: DType) -> Scalar:
     else:
         held = np.complex128(value) if isinstance(value, complex) else np.float64(value)
     with np.errstate(over="ignore"):
-        return dtype.python(np.asarray(held).astype(dtype.numpy)[()])
+        found = dtype.python(np.asarray(held).astype(dtype.numpy)[()])
+    return math.nan if found != found and dtype.is_float else found
 
 
 def has_in_range(dtype: DType, value: Scalar) -> bool:

@@ -147,7 +147,7 @@ def fold_call(op: Operator, args: tuple[Node, ...]) -> Node:
                 f"{out} cannot hold the fill {literals[0].value!r}\nhint: give the array another fill first"
             )
         value = apply(op, *(t.numpy.type(cast_scalar(a.value, t)) for a, t in zip(literals, taken, strict=True)))
-        return Literal(out.numpy.type(value).item(), out)
+        return Literal(cast_scalar(out.numpy.type(value).item(), out), out)
     if op.name == "where" and (args[1] == args[2] or isinstance(args[0], Literal)):
         return args[2] if isinstance(args[0], Literal) and not args[0].value else args[1]
     if op.arity == 2:
