@@ -16,7 +16,7 @@ from finchsched.api.functions import asarray
 from finchsched.api.tensor import Tensor
 from finchsched.ast.format import is_sparse
 from finchsched.errors import FormatError
-from finchsched.formats.coordinates import from_coordinates
+from finchsched.formats.coordinates import from_coordinates, merge_duplicates, sort_order
 from finchsched.formats.fiber_tensor import cast_fill
 
 __all__ = [
@@ -260,16 +260,14 @@ def _distinct(rng: "np.random.Generator", shape: tuple[int, ...], size: int, cou
     while len(found[0]) < count:
         missing = count - len(found[0])
         drawn = [rng.integers(0, extent, missing + missing // 8 + 8) for extent in shape]
-        found = _unique([np.concatenate(pair) for pair in zip(found, drawn, strict=True)])
+        found = _unique([np.concatenate(pair) for pair in zip(found, drawn, strict=True)], shape)
     # Those drawn too many are left out at random: the last ones would be the greatest.
     kept = np.sort(rng.permutation(len(found[0]))[:count])
     return [axis[kept] for axis in found]
 
 
-def _unique(coords: list[_Array]) -> list[_Array]:
+def _unique(coords: list[_Array], shape: tuple[int, ...]) -> list[_Array]:
     """Coordinates in order, each once."""
-    order = np.lexsort(coords[::-1])
-    coords = [axis[order] for axis in coords]
-    new = np.ones(len(order), np.bool)
-    new[1:] = np.logical_or.reduce([axis[1:] != axis[:-1] for axis in coords])
-    return [axis[new] for axis in coords]
+    order = sort_order(coords, shape)
+    ordered = coords if order is None else [axis[order] for axis in coords]
+    return list(merge_duplicates(ordered, np.ones(len(coords[0]), np.bool))[0])

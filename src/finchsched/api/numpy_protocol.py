@@ -32,7 +32,7 @@ _LINALG = ("matmul", "matrix_norm", "matrix_transpose", "norm", "outer", "tensor
 
 
 def array_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Mapping[str, Any]) -> Any:
-    """The result of a ufunc, or of its `reduce` or `outer`.  Raises DtypeError for what has no meaning here."""
+    """The result of a ufunc, or of its `reduce`.  Raises DtypeError for what has no meaning here."""
     given = {name: value for name, value in options.items() if value is not None}
     if "out" in given:
         raise DtypeError(
@@ -78,7 +78,7 @@ def _named(name: str) -> Callable[..., Any] | None:
     if name == "einsum":
         return einsum
     for module in (elementwise, products, reductions, rearranging, views, creation):
-        if name in module.__all__ and not name.startswith("from_"):
+        if name in module.__all__:
             found: Callable[..., Any] = getattr(module, name)
             return found
     return None

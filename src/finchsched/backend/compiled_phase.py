@@ -4,7 +4,7 @@ from finchsched.ast.loop import Access, Index, Nest, Tensor
 from finchsched.ast.node import Node, walk
 from finchsched.backend.adaptor import argument_kinds
 from finchsched.backend.load import LoadedKernel
-from finchsched.backend.nest_facts import NestFacts, NestHead, Target
+from finchsched.backend.nest_facts import NestFacts
 from finchsched.backend.phase import Phase
 from finchsched.backend.stored_program import StoredPhase
 from finchsched.passes.lower.pattern import pattern_source, target_assign, workspaces
@@ -50,7 +50,9 @@ def nest_facts(lowered: LoweredNest, extents: dict[str, tuple[str, int]], fill_e
     assign = target_assign(nest)
     assert isinstance(assign.target, Access)
     return NestFacts(
-        NestHead(Target(nest.target.name, nest.target.type), nest.assembly),
+        nest.target.name,
+        nest.target.type,
+        nest.assembly,
         lowered.scalars,
         lowered.buffers,
         tuple(buffer.dtype for buffer in lowered.kernel.buffers),

@@ -96,11 +96,7 @@ def _target(phase: CompiledPhase, held: dict[str, _Sketch]) -> tuple[_Sketch, in
         if not isinstance(level, SparseList | SparseCOO):
             counts_found.append(parents * sizes[phase.storage[number]])
             continue
-        room = (
-            len(held[phase.source_name].val)
-            if assembly == "scatter"
-            else room_at_first(phase.lowered, phase.storage, number, run)
-        )
+        room = len(held[phase.source_name].val) if assembly == "scatter" else room_at_first(phase.facts, number, run)
         if isinstance(level, SparseList) or level.is_first:
             nbytes += (parents + 1) * level.pos.itemsize
         nbytes += room * level.crd.itemsize

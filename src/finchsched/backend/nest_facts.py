@@ -11,35 +11,24 @@ from finchsched.ast.format import TensorType
 from finchsched.ast.node import Node
 from finchsched.passes.lower.signature import Bound, BufferParam, ScalarParam
 
-__all__ = ["NestFacts", "NestHead", "Target"]
-
-
-class Target(NamedTuple):
-    """The tensor that a nest makes."""
-
-    name: str
-    type: TensorType
-
-
-class NestHead(NamedTuple):
-    """A nest without its body."""
-
-    target: Target
-    assembly: str
+__all__ = ["NestFacts"]
 
 
 class NestFacts(NamedTuple):
     """A lowered nest without its IR.
 
-    scalars, buffers, rooms, resumable, guessed, covered, gaps, outer, initial: as in
-    `finchsched.passes.lower.signature.LoweredNest`.  dtypes: element types of the buffers.  axes: the target's index
-    names by logical axis.  source: the operand whose pattern is shared, or that is sorted anew; "" if there is none.
-    workspaces: names of the tensors that the kernel keeps for itself.  extents: for each index, the tensor and axis
-    that has its extent, or ("", n) for the constant n.  fill: the target's, in terms of values and sizes.
-    reduction: the operator that the target's terms are reduced with, "" if each element is assigned once.
+    name, type: of the target.  assembly: one of `finchsched.ast.loop.ASSEMBLIES`.  scalars, buffers, rooms, resumable,
+    guessed, covered, gaps, outer, initial: as in `finchsched.passes.lower.signature.LoweredNest`.  dtypes: element
+    types of the buffers.  axes: the target's index names by logical axis.  source: the operand whose pattern is shared,
+    or that is sorted anew; "" if there is none.  workspaces: names of the tensors that the kernel keeps for itself.
+    extents: for each index, the tensor and axis that has its extent, or ("", n) for the constant n.  fill: the
+    target's, in terms of values and sizes.  reduction: the operator that the target's terms are reduced with, "" if
+    each element is assigned once.
     """
 
-    nest: NestHead
+    name: str
+    type: TensorType
+    assembly: str
     scalars: tuple[ScalarParam, ...]
     buffers: tuple[BufferParam, ...]
     dtypes: tuple[DType, ...]
@@ -56,3 +45,8 @@ class NestFacts(NamedTuple):
     extents: dict[str, tuple[str, int]]
     fill: Node
     reduction: str
+
+    @property
+    def storage(self) -> tuple[str, ...]:
+        """The target's index names in storage order."""
+        return tuple([self.axes[axis] for axis in self.type.perm])

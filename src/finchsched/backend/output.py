@@ -8,7 +8,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,14 +23,13 @@ from finchsched.formats.coordinates import reduce_repeated, sort_order
 from finchsched.formats.fiber_tensor import FiberTensor, shared_type
 from finchsched.formats.levels import SparseCOO, SparseList
 from finchsched.formats.levels.sparse_coo import counted_at
-from finchsched.passes.lower.signature import Bound, Entries, Extent, Least, LoweredNest, Product, Total
+from finchsched.passes.lower.signature import Bound, Entries, Extent, Least, Product, Total
 from finchsched.settings import current
 
 __all__ = ["Array", "NeedsWideIndices", "Output", "OutputPlan", "Run", "evaluate_bound", "output_plan", "room_at_first"]
 
 Array = NDArray[Any]
 Make = Callable[[int, np.dtype[Any]], Array]
-Lowered: TypeAlias = LoweredNest | NestFacts
 
 _ROOM = 4
 """First guess at the room of a result of unknown size: this many times the entries of the operands."""
@@ -62,17 +61,13 @@ class Output:
 
 
 class OutputPlan(ABC):
-    """How to make the target of one nest.
+    """How to make the target of one nest."""
 
-    axes: index names by logical axis.  storage: the same in storage order.  source: the operand whose pattern is
-    shared, or that is sorted anew; "" if there is none.
-    """
-
-    def __init__(self, lowered: Lowered, axes: tuple[str, ...], storage: tuple[str, ...], source: str) -> None:
-        self.lowered, self.axes, self.storage, self.source = lowered, axes, storage, source
-        self.type = shared_type(lowered.nest.target.type)
+    def __init__(self, facts: NestFacts) -> None:
+        self.facts, self.axes, self.storage, self.source = facts, facts.axes, facts.storage, facts.source
+        self.type = shared_type(facts.type)
         self.dtype = self.type.dtype.numpy
-        self.none: list[Array | None] = [None] * len(axes)
+        self.none: list[Array | None] = [None] * len(self.axes)
 
     @abstractmethod
     def allocate(self, run: Run) -> Output:
@@ -80,7 +75,7 @@ class OutputPlan(ABC):
 
     def grow(self, output: Output, status: Array, run: Run) -> None:
         """Make room where the kernel ran out of it."""
-        raise KernelError(f"{self.lowered.nest.target.name} cannot grow")
+        raise KernelError(f"{self.facts.name} cannot grow")
 
     def trim(self, output: Output, status: Array, run: Run) -> None:  # noqa: B027  # dense and shared targets fit as they are
         """Cut the buffers to what was written."""
@@ -100,9 +95,9 @@ class _Dense(OutputPlan):
         count = math.prod(run.sizes[name] for name in self.storage)
         if count > current().densify:
             self._refuse_unless_dense(count, run)
-        if self.lowered.covered:
+        if self.facts.covered:
             return Output(self.none, self.none, empty(count, self.dtype))
-        initial = evaluate(self.lowered.initial, run.values, run.sizes)
+        initial = evaluate(self.facts.initial, run.values, run.sizes)
         return Output(self.none, self.none, filled(count, self.dtype, initial))
 
     def _refuse_unless_dense(self, count: int, run: Run) -> None:
@@ -126,7 +121,7 @@ class _Shared(OutputPlan):
 
 class _Append(OutputPlan):
     def allocate(self, run: Run) -> Output:
-        rooms = [room_at_first(self.lowered, self.storage, number, run) for number in range(len(self.storage))]
+        rooms = [room_at_first(self.facts, number, run) for number in range(len(self.storage))]
         for level, room in zip(self.type.levels, rooms, strict=True):
             if room > _most(level):  # a kernel that cannot grow does not check its room: nothing less is safe
                 raise NeedsWideIndices(f"up to {room} entries")
@@ -191,7 +186,7 @@ class _Append(OutputPlan):
         """`pos` of a level with what the kernel leaves to be done."""
         if number == 0:
             pos[1] = used
-        elif self.lowered.gaps:
+        elif self.facts.gaps:
             np.maximum.accumulate(pos, out=pos)
         return pos
 
@@ -203,8 +198,8 @@ class _Sort(_Append):
         order = sort_order([crd.astype(np.int64) for crd in listed], [run.sizes[name] for name in self.storage])
         if order is not None:
             listed, output.val = [crd[order] for crd in listed], output.val[order]
-        if isinstance(self.lowered, NestFacts) and self.lowered.reduction:
-            listed, output.val = reduce_repeated(listed, output.val, operator(self.lowered.reduction))
+        if self.facts.reduction:
+            listed, output.val = reduce_repeated(listed, output.val, operator(self.facts.reduction))
             output.pos[0] = np.array([0, len(output.val)], output.pos[0].dtype)  # type: ignore[union-attr]
         output.crd = list(listed)
 
@@ -255,9 +250,9 @@ _KINDS: dict[str, type[OutputPlan]] = {
 }
 
 
-def output_plan(lowered: Lowered, axes: tuple[str, ...], storage: tuple[str, ...], source: str) -> OutputPlan:
+def output_plan(facts: NestFacts) -> OutputPlan:
     """How to make the target of a nest."""
-    return _KINDS[lowered.nest.assembly](lowered, axes, storage, source)
+    return _KINDS[facts.assembly](facts)
 
 
 def _enlarged(array: Array | None, count: int, dtype: np.dtype[Any], make: Make) -> Array:
@@ -270,20 +265,17 @@ def _enlarged(array: Array | None, count: int, dtype: np.dtype[Any], make: Make)
     return larger
 
 
-def room_at_first(lowered: Lowered, storage: tuple[str, ...], number: int, run: Run) -> int:
-    """Coordinates that level `number` of an appended target gets room for before its kernel runs.
-
-    storage: index names of the target in storage order.
-    """
-    number = counted_at(lowered.nest.target.type.levels, number)
-    bound = lowered.rooms[number]
+def room_at_first(facts: NestFacts, number: int, run: Run) -> int:
+    """Coordinates that level `number` of an appended target gets room for before its kernel runs."""
+    number = counted_at(facts.type.levels, number)
+    bound = facts.rooms[number]
     if bound is None:
         return 0
     room = evaluate_bound(bound, run)
-    if lowered.guessed and number > 0:
+    if facts.guessed and number > 0:
         operands = sum(len(t.val) for t in run.tensors.values())
-        room = min(room, _ROOM * operands + min(run.sizes[storage[number]], _ROW) + 1)
-    return min(room, _most(lowered.nest.target.type.levels[number])) if lowered.resumable else room
+        room = min(room, _ROOM * operands + min(run.sizes[facts.storage[number]], _ROW) + 1)
+    return min(room, _most(facts.type.levels[number])) if facts.resumable else room
 
 
 def _most(level: object) -> int:

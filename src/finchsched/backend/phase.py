@@ -36,10 +36,10 @@ class Phase:
 
     def __init__(self, facts: NestFacts, kernel: Kernel) -> None:
         self.facts, self.kernel = facts, kernel
-        self.name = facts.nest.target.name
+        self.name = facts.name
         self.axes, self.source_name, self.extents, self.fill_expr = facts.axes, facts.source, facts.extents, facts.fill
-        self.storage = tuple(self.axes[axis] for axis in facts.nest.target.type.perm)
-        self.output: OutputPlan = output_plan(facts, self.axes, self.storage, self.source_name)
+        self.storage = facts.storage
+        self.output: OutputPlan = output_plan(facts)
         scalars = [self._scalar(param) for param in facts.scalars]
         buffers = [self._buffer(p, dtype.numpy) for p, dtype in zip(facts.buffers, facts.dtypes, strict=True)]
         self._arguments: list[Argument] = scalars + buffers

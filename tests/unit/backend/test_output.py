@@ -10,6 +10,8 @@ from finchsched.algebra.dtypes import INT32
 from finchsched.ast.loop import LoopProgram, Nest
 from finchsched.ast.parse_loop import parse_loop
 from finchsched.backend import output as output_module
+from finchsched.backend.compiled_phase import nest_facts
+from finchsched.backend.nest_facts import NestFacts
 from finchsched.backend.output import NeedsWideIndices, Output, Run, evaluate_bound, output_plan
 from finchsched.errors import DensifyError
 from finchsched.formats.checks import check_tensor
@@ -47,6 +49,10 @@ def over(indices: str, statement: str) -> str:
 
 def lowered(made: Nest) -> LoweredNest:
     return lower_nest(made, "make_C", reassociate="strict")
+
+
+def facts(made: Nest) -> NestFacts:
+    return nest_facts(lowered(made), {}, made.target.type.fill)
 
 
 def random_tensor(letters: str, shape: tuple[int, ...], seed: int, density: float = 0.4) -> FiberTensor:
@@ -142,7 +148,7 @@ def test_a_result_of_unknown_size_grows(monkeypatch: pytest.MonkeyPatch) -> None
 def test_growing_keeps_what_is_there_and_takes_at_least_what_is_needed() -> None:
     tensors = {"A": random_tensor("s", (7,), 1), "B": random_tensor("s", (9,), 2)}
     run = run_of(OUTER, **tensors)
-    plan = output_plan(lowered(OUTER), ("i", "j"), ("i", "j"), "A")
+    plan = output_plan(facts(OUTER))
     output = plan.allocate(run)
     before = output.rooms[1]
     assert output.crd[1] is not None
@@ -161,7 +167,7 @@ def test_growing_keeps_what_is_there_and_takes_at_least_what_is_needed() -> None
 def test_growing_doubles_at_least() -> None:
     tensors = {"A": random_tensor("s", (7,), 1), "B": random_tensor("s", (9,), 2)}
     run = run_of(OUTER, **tensors)
-    plan = output_plan(lowered(OUTER), ("i", "j"), ("i", "j"), "A")
+    plan = output_plan(facts(OUTER))
     output = plan.allocate(run)
     before = output.rooms[1]
     status = np.zeros(6, np.int64)
@@ -173,7 +179,7 @@ def test_growing_doubles_at_least() -> None:
 def test_more_entries_than_narrow_positions_count_ask_for_wide_ones() -> None:
     tensors = {"A": random_tensor("s", (7,), 1), "B": random_tensor("s", (9,), 2)}
     run = run_of(OUTER, **tensors)
-    plan = output_plan(lowered(OUTER), ("i", "j"), ("i", "j"), "A")
+    plan = output_plan(facts(OUTER))
     status = np.zeros(6, np.int64)
     status[5] = 2**31
     with pytest.raises(NeedsWideIndices):
@@ -275,7 +281,7 @@ def test_a_dense_result_starts_from_its_initial_value_where_not_all_is_written()
     values[1, 1] = 4.0
     held = {"A": from_dense(values, (Dense(), narrow()), (1, 0), fill=0.0)}
     np.testing.assert_array_equal(run_nest(total, held, {}).val, [0.0, 4.0, 0.0])
-    assert isinstance(output_plan(made, ("i",), ("i",), "A").allocate(Run(held, {}, {"i": 3, "j": 2})), Output)
+    assert isinstance(output_plan(facts(total)).allocate(Run(held, {}, {"i": 3, "j": 2})), Output)
 
 
 def test_what_is_written_everywhere_needs_no_initial_value() -> None:
