@@ -11,7 +11,7 @@ from finchsched.ast.grammar import grammar_of
 HEADING = "(generated from the dataclasses):\n\n"
 
 
-@pytest.mark.parametrize("name", ["scalar", "format", "logic", "loop", "kernel", "looplet"])
+@pytest.mark.parametrize("name", ["scalar", "format", "logic", "loop", "kernel", "looplet", "proof"])
 def test_grammar_blocks_are_current(name):
     module = importlib.import_module(f"finchsched.ast.{name}")
     _, _, after = (module.__doc__ or "").partition(HEADING)
