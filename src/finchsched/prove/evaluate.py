@@ -6,6 +6,7 @@ undefined fact does not hold.  Works on explicit stacks, shared parts once.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from finchsched.ast.node import Node, distinct
 from finchsched.ast.proof import (
@@ -163,10 +164,10 @@ def _strict(node: Node, args: list[int], values: Values) -> bool | int | None:
             return values.element(array, args[0])
         case Nondecreasing(array):
             row = _row(array, args[0], args[1], values)
-            return all(a <= b for a, b in zip(row, row[1:], strict=False))
+            return all(a <= b for a, b in pairwise(row))
         case StrictlyRising(array):
             row = _row(array, args[0], args[1], values)
-            return all(a < b for a, b in zip(row, row[1:], strict=False))
+            return all(a < b for a, b in pairwise(row))
         case Within(array):
             return all(args[2] <= a < args[3] for a in _row(array, args[0], args[1], values))
         case _:
