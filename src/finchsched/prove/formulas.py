@@ -13,6 +13,7 @@ from finchsched.ast.proof import (
     Compare,
     Fact,
     Implies,
+    IntTerm,
     Nondecreasing,
     Not,
     Or,
@@ -31,6 +32,7 @@ __all__ = [
     "IsZero",
     "Promised",
     "at_most",
+    "conjuncts",
     "divisors",
     "equal",
     "formula_of",
@@ -105,9 +107,22 @@ def negation_of(fact: Fact, atoms: Atoms) -> Formula:
     return _both(fact, atoms)[1]
 
 
-def divisors(fact: Fact) -> list[Node]:
+def conjuncts(fact: Fact) -> list[Fact]:
+    """The facts whose conjunction a fact is."""
+    found: list[Fact] = []
+    stack = [fact]
+    while stack:
+        here = stack.pop()
+        if isinstance(here, And):
+            stack.extend(reversed(here.facts))
+        else:
+            found.append(here)
+    return found
+
+
+def divisors(fact: Fact) -> list[IntTerm]:
     """Every divisor in a fact: it is defined if none of them is 0."""
-    found: dict[Node, None] = {}
+    found: dict[IntTerm, None] = {}
     for node in distinct(fact):
         if isinstance(node, Quotient | Remainder):
             found[node.divisor] = None

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from finchsched.prove.affine import Monomial, Poly, add, content, scale
 
-__all__ = ["Contradiction", "Solution", "lower_bounds", "solve"]
+__all__ = ["Bounds", "Contradiction", "Solution", "lower_bounds", "solve"]
 
 _MAX_ROWS = 240
 _MAX_BITS = 512
@@ -75,14 +75,47 @@ def lower_bounds(rows: Iterable[Poly], rounds: int = 3) -> dict[Monomial, int]:
     """Lower bounds of variables that follow from the rows by interval arithmetic."""
     low: dict[Monomial, int] = {}
     high: dict[Monomial, int] = {}
-    listed = list(rows)
-    for _ in range(rounds):
-        changed = False
-        for row in listed:
-            changed |= _narrow(row, low, high)
-        if not changed:
-            break
+    _narrow_all(list(rows), low, high, rounds)
     return low
+
+
+class Bounds:
+    """What can be read off rows and equations without eliminating anything."""
+
+    def __init__(self, rows: Iterable[Poly], equations: Iterable[Poly]) -> None:
+        listed = [*rows, *equations, *[scale(e, -1) for e in equations]]
+        self._table: Rows = {}
+        self._low: dict[Monomial, int] = {}
+        self._high: dict[Monomial, int] = {}
+        try:
+            for row in listed:
+                _insert(self._table, row)
+        except Contradiction:
+            pass  # found again by `solve`
+        _narrow_all(listed, self._low, self._high, 3)
+
+    def exclude(self, poly: Poly) -> bool:
+        """Whether a polynomial is negative, by a single row or by the bounds of its variables."""
+        most = poly.get((), 0)
+        divisor = content(c for m, c in poly.items() if m)
+        if divisor == 0:
+            return most < 0
+        opposite = self._table.get(tuple(sorted((m, -c // divisor) for m, c in poly.items() if m)))
+        if opposite is not None and opposite + most // divisor < 0:
+            return True
+        for monomial, c in poly.items():
+            if monomial:
+                bound = (self._high if c > 0 else self._low).get(monomial)
+                if bound is None:
+                    return False
+                most += c * bound
+        return most < 0
+
+
+def _narrow_all(rows: list[Poly], low: dict[Monomial, int], high: dict[Monomial, int], rounds: int) -> None:
+    for _ in range(rounds):
+        if not any([_narrow(row, low, high) for row in rows]):
+            return
 
 
 def _narrow(row: Poly, low: dict[Monomial, int], high: dict[Monomial, int]) -> bool:

@@ -17,8 +17,12 @@ __all__ = ["instances", "laws_of_atoms", "mention"]
 _MAX_CLAUSES = 160
 
 
-def laws_of_atoms(atoms: Atoms) -> list[Formula]:
-    """What holds of quotients, extremes and equally indexed elements, whatever is assumed."""
+def laws_of_atoms(atoms: Atoms, promises: Sequence[Fact] = ()) -> list[Formula]:
+    """What holds of quotients, extremes and equally indexed elements, whatever is assumed.
+
+    promises: what orders arrays, whose equally indexed elements need no law of their own.
+    """
+    ordered = [promise.array for promise in promises if isinstance(promise, Nondecreasing | StrictlyRising)]
     found: list[Formula] = []
     for number, atom in enumerate(list(atoms.table)):
         value: Poly = {(number,): 1}
@@ -33,7 +37,8 @@ def laws_of_atoms(atoms: Atoms) -> list[Formula]:
                 found += [at_most(arg, value) for arg in args]
                 found.append(AnyOf(tuple(at_most(value, arg) for arg in args)))
     for (_, first), (_, second) in _pairs(atoms, None):
-        found += _congruent(atoms, first, second)
+        if first.name not in ordered:
+            found += _congruent(atoms, first, second)
     return found[:_MAX_CLAUSES]
 
 

@@ -20,9 +20,13 @@ def products(rows: list[Poly]) -> list[Poly]:
     present = dict.fromkeys(m for row in rows for m in row if len(m) > 1)
     if not present:
         return []
+    factors = _factors(present)
+    present.update(dict.fromkeys(factors))
     low = lower_bounds(rows)
     found: list[Poly] = []
-    for factor in _factors(present):
+    for factor in factors:
+        if _is_square(factor):
+            found.append({factor: 1})
         if any(low.get((atom,), -1) < 0 for atom in factor):
             continue
         found.append({factor: 1})
@@ -33,6 +37,10 @@ def products(rows: list[Poly]) -> list[Poly]:
         if len(found) > _MAX_PRODUCTS:
             break
     return [row for row in found if any(row)]
+
+
+def _is_square(monomial: Monomial) -> bool:
+    return all(monomial.count(atom) % 2 == 0 for atom in monomial)
 
 
 def _factors(present: Iterable[Monomial]) -> list[Monomial]:

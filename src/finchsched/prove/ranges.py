@@ -7,7 +7,7 @@ that was evaluated.  None where neither is found.
 from finchsched.ast.proof import Fact, Proved, Refuted
 from finchsched.prove.affine import Atoms, Monomial, TooLarge, constant
 from finchsched.prove.candidates import find_counterexample
-from finchsched.prove.formulas import Formula, divisors, equal, formula_of, negation_of
+from finchsched.prove.formulas import Formula, conjuncts, divisors, equal, formula_of, negation_of
 from finchsched.prove.lemmas import instances, laws_of_atoms, mention
 from finchsched.prove.search import Search, State
 
@@ -40,12 +40,12 @@ class _Attempt:
     def prove(self, fact: Fact) -> Proved | None:
         """Show that the fact is defined, then that its negation contradicts the assumptions.  Raises TooLarge."""
         undefined = self._undefined(fact)
-        denied = negation_of(fact, self.atoms)
-        if not undefined and not State().add(denied):
+        denied = [negation_of(part, self.atoms) for part in conjuncts(fact)]
+        if not undefined and not any([State().add(part) for part in denied]):
             return Proved("folding")
         known = [formula_of(assumption, self.atoms) for assumption in self.assumptions]
         by = "ranges"
-        for goal in [*undefined, denied]:
+        for goal in [*undefined, *denied]:
             method = self._contradict([*known, goal])
             if method is None:
                 return None
@@ -73,7 +73,8 @@ class _Attempt:
         if not state.promises:
             return None
         mention(state.promises, self.atoms)
-        if not all([state.add(law) for law in [*instances(state.promises, self.atoms), *laws_of_atoms(self.atoms)]]):
+        laws = [*instances(state.promises, self.atoms), *laws_of_atoms(self.atoms, state.promises)]
+        if not all([state.add(law) for law in laws]):
             return "lemma"
         search = Search(_LEMMA_LIMIT)
         if search.contradicts(state):

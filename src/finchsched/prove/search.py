@@ -4,13 +4,12 @@
 for `finchsched.prove.candidates`.  All limits are counts, so the answer is the same in any process.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from finchsched.ast.proof import Fact
 from finchsched.prove.affine import Monomial, Poly, scale
 from finchsched.prove.formulas import AllOf, AnyOf, AtLeastZero, Formula, IsZero, Promised
-from finchsched.prove.inequalities import Contradiction, solve
+from finchsched.prove.inequalities import Bounds, Contradiction, solve
 from finchsched.prove.products import products
 
 __all__ = ["Search", "State"]
@@ -95,36 +94,47 @@ class Search:
         return False
 
     def _propagate(self, state: State) -> bool:
-        """Drop the parts of clauses that cannot hold, and assert a part that is left alone."""
-        for _ in range(_MAX_ROUNDS):
-            changed = False
-            waiting, state.clauses = state.clauses, []
-            for clause in waiting:
-                left = list(self._possible(state, clause))
-                if not left:
+        """Drop the parts of clauses that cannot hold, and assert a part that is left alone, first by bounds only."""
+        for thorough in (False, True):
+            for _ in range(_MAX_ROUNDS):
+                before = len(state.clauses)
+                if self._round(state, thorough=thorough):
                     return True
-                if len(left) == 1:
-                    changed = True
-                    if not state.add(left[0]):
-                        return True
-                else:
-                    state.clauses.append(AnyOf((*left, *clause.parts[clause.parts.index(left[1]) + 1 :])))
-            if not changed:
-                return False
-            if self._infeasible(state):
+                if len(state.clauses) == before:
+                    break
+                if self._infeasible(state):
+                    return True
+        return False
+
+    def _round(self, state: State, *, thorough: bool) -> bool:
+        """One look at every clause; True if one has no part that can hold."""
+        waiting, state.clauses = state.clauses, []
+        bounds = Bounds(state.rows, state.equations)
+        for clause in waiting:
+            left = self._possible(state, bounds, clause, thorough=thorough)
+            if not left:
+                return True
+            if len(left) > 1:
+                state.clauses.append(AnyOf(left))
+            elif not state.add(left[0]):
                 return True
         return False
 
-    def _possible(self, state: State, clause: AnyOf) -> Iterator[Formula]:
-        """Parts of a clause that are not contradicted, at most two."""
-        found = 0
-        for part in clause.parts:
-            branch = State(list(state.rows), list(state.equations))
-            if branch.add(part) and not self._infeasible(branch):
-                yield part
-                found += 1
-                if found == 2:
-                    return
+    def _possible(self, state: State, bounds: Bounds, clause: AnyOf, *, thorough: bool) -> tuple[Formula, ...]:
+        """Parts of a clause that are not contradicted; after two of them no more are looked at."""
+        found: list[Formula] = []
+        for position, part in enumerate(clause.parts):
+            branch = State()
+            possible = branch.add(part) and not any([bounds.exclude(row) for row in branch.rows])
+            if possible and thorough:
+                branch.rows += state.rows
+                branch.equations += state.equations
+                possible = not self._infeasible(branch)
+            if possible:
+                found.append(part)
+                if len(found) == 2:
+                    return (*found, *clause.parts[position + 1 :])
+        return tuple(found)
 
     def _propose(self, state: State) -> None:
         """Values that satisfy the rows, for a counterexample."""
