@@ -7,7 +7,7 @@ array stays as it is where it is assumed; denied, it becomes an example that bre
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from finchsched.ast.node import Node, distinct
+from finchsched.ast.node import distinct
 from finchsched.ast.proof import (
     And,
     Compare,
