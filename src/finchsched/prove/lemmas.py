@@ -115,7 +115,8 @@ def _congruent(atoms: Atoms, first: Atom, second: Atom) -> Iterator[Formula]:
     i, j = dict(first.args[0]), dict(second.args[0])
     if constant(add(i, scale(j, -1))) is not None:
         return  # the indices differ
-    a, b = {(atoms.number(first),): 1}, {(atoms.number(second),): 1}
+    a: Poly = {(atoms.number(first),): 1}
+    b: Poly = {(atoms.number(second),): 1}
     yield AnyOf((less(i, j), less(j, i), AtLeastZero.of(add(a, scale(b, -1)))))
     yield AnyOf((less(i, j), less(j, i), AtLeastZero.of(add(b, scale(a, -1)))))
 

@@ -8,7 +8,6 @@ canonical order, so that it is the same for any version that finds one; `finchsc
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from types import ModuleType
 from typing import Any
 
@@ -36,6 +35,8 @@ _ONE_AT_A_TIME = threading.Lock()
 
 def z3_version() -> str:
     """The version of Z3, which verdicts on disk depend on.  Does not import it, which takes longer than most proofs."""
+    from importlib.metadata import version  # 18 ms that quick questions need not pay
+
     return version("z3-solver")
 
 
