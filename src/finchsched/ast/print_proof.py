@@ -9,7 +9,8 @@
     StrictlyRising      rising(crd[pos[q] .. pos[q + 1]])
     Within              within(crd[0 .. k], 0 .. n)
 
-There is no parser: facts are made by the compiler, and read by people.
+There is no parser: facts are made by the compiler, and read by people.  A verdict is `proved by ranges`,
+`refuted: i = 3, crd[2] = 5`, or `unknown:` and the reason.
 """
 
 from collections.abc import Sequence
@@ -26,17 +27,21 @@ from finchsched.ast.proof import (
     Number,
     Or,
     Product,
+    Proved,
     Quotient,
+    Refuted,
     Remainder,
     Smallest,
     StrictlyRising,
     Sum,
     Symbol,
+    Unknown,
+    Verdict,
     Within,
 )
 from finchsched.ast.syntax import Piece, commas, write
 
-__all__ = ["print_fact"]
+__all__ = ["print_fact", "print_verdict"]
 
 _SYMBOL = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
@@ -47,6 +52,18 @@ _IMPLIES, _OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT, _ATOM = range(8)
 def print_fact(fact: Node) -> str:
     """A fact, or a term, on one line."""
     return write(fact, _pieces)
+
+
+def print_verdict(verdict: Verdict) -> str:
+    """A verdict, on one line."""
+    match verdict:
+        case Proved(by):
+            return f"proved by {'Z3' if by == 'z3' else by}"
+        case Refuted(model):
+            values = ", ".join(f"{name} = {_digits(value)}" for name, value in model)
+            return f"refuted: {values}" if values else "refuted: it is false"
+        case Unknown(reason):
+            return f"unknown: {reason}"
 
 
 def _pieces(node: Node) -> list[Piece]:

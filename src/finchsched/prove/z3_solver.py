@@ -90,7 +90,10 @@ class _Query:
         """The smallest model that the meaning of the fact confirms."""
         names = symbols_of((fact, *assumptions))
         confirmed = _confirmed(self, self.solver.model(), names, fact, assumptions)
-        smaller = self._minimised()
+        try:
+            smaller = self._minimised()
+        except CannotEvaluate:
+            smaller = None
         if smaller is not None:
             confirmed = _confirmed(self, smaller, names, fact, assumptions) or confirmed
         return confirmed or Unknown("Z3 proposes a counterexample that evaluation does not confirm")
@@ -130,7 +133,10 @@ class _Query:
 
 
 def _number(model: Any, term: Any) -> int:
-    return int(model.eval(term, model_completion=True).as_long())
+    value = model.eval(term, model_completion=True)
+    if not hasattr(value, "as_long"):
+        raise CannotEvaluate("the model has no number for a term")
+    return int(value.as_long())
 
 
 def _confirmed(
@@ -139,9 +145,8 @@ def _confirmed(
     def element(_: Values, array: str, index: int) -> int:
         return _number(model, query.terms.array(array)(index))
 
-    symbols = {name: _number(model, query.terms.symbols[name]) for name in names}
-    values = Values(symbols, {}, element)
     try:
+        values = Values({name: _number(model, query.terms.symbols[name]) for name in names}, {}, element)
         if is_counterexample(fact, assumptions, values):
             return Refuted(model_of(names, values))
     except CannotEvaluate:
