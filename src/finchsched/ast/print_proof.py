@@ -60,7 +60,7 @@ def print_verdict(verdict: Verdict) -> str:
         case Proved(by):
             return f"proved by {'Z3' if by == 'z3' else by}"
         case Refuted(model):
-            values = ", ".join(f"{name} = {_digits(value)}" for name, value in model)
+            values = ", ".join(f"{name} = {value}" for name, value in model)
             return f"refuted: {values}" if values else "refuted: it is false"
         case Unknown(reason):
             return f"unknown: {reason}"
@@ -69,7 +69,7 @@ def print_verdict(verdict: Verdict) -> str:
 def _pieces(node: Node) -> list[Piece]:
     match node:
         case Number(value):
-            return [_digits(value)]
+            return [str(value)]
         case Symbol(name):
             return [name]
         case ElementOf(array, index):
@@ -147,8 +147,3 @@ def _joined(args: Sequence[Node], between: str, strength: int, nothing: str) -> 
         found += [between] if position else []
         found += _within(arg, strength + 1)
     return found
-
-
-def _digits(value: int) -> str:
-    """In hexadecimal beyond what Python converts to decimal."""
-    return str(value) if value.bit_length() < 4000 else hex(value)

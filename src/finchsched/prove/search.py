@@ -7,7 +7,7 @@ for `finchsched.prove.candidates`.  All limits are counts, so the answer is the 
 from dataclasses import dataclass, field
 
 from finchsched.ast.proof import Fact
-from finchsched.prove.affine import Monomial, Poly, scale
+from finchsched.prove.affine import Monomial, Poly, constant, scale
 from finchsched.prove.formulas import AllOf, AnyOf, AtLeastZero, Formula, IsZero, Promised
 from finchsched.prove.inequalities import Bounds, Contradiction, solve
 from finchsched.prove.products import products
@@ -38,7 +38,11 @@ class State:
         while stack:
             match stack.pop():
                 case AtLeastZero(poly):
-                    self.rows.append(dict(poly))
+                    value = constant(dict(poly))
+                    if value is None:
+                        self.rows.append(dict(poly))
+                    elif value < 0:
+                        return False
                 case IsZero(poly):
                     self.equations.append(dict(poly))
                 case Promised(fact):

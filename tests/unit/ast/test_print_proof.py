@@ -50,7 +50,7 @@ def test_deep_terms_and_large_numbers():
     for _ in range(10_000):
         term = Sum((term, Number(1)))
     assert print_fact(term).endswith(" + 1")
-    assert print_fact(Number(1 << 20_000)) == hex(1 << 20_000)
+    assert print_fact(Number(10**4000)) == "1" + "0" * 4000
 
 
 def test_only_facts_print():

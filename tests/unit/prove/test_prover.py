@@ -95,7 +95,8 @@ def test_deep_and_wide_terms(use_z3):
     for _ in range(10_000):
         deep = Sum((deep, Number(1)))
         divided = Quotient(Sum((divided, i)), Number(3))
-    wide = Sum(tuple(Symbol(f"x{number}") for number in range(10_000)))
+    symbols = tuple(Symbol(f"x{number}") for number in range(10_000))
+    wide, narrower = Sum(symbols), Sum(symbols[:300])
     doubled = i
     for _ in range(200):
         doubled = Sum((doubled, doubled))
@@ -104,7 +105,8 @@ def test_deep_and_wide_terms(use_z3):
         squared = Product((squared, squared))
     prover = Prover(disk=False)
     assert prover.holds(Compare("lt", i, deep), use_z3=use_z3) == Proved("ranges")
-    assert prover.holds(Compare("eq", wide, wide), use_z3=use_z3) == Proved("folding")
+    assert prover.holds(Compare("eq", narrower, narrower), use_z3=use_z3) == Proved("folding")
+    assert isinstance(prover.holds(Compare("lt", wide, i), use_z3=use_z3), Unknown)
     assert prover.holds(Compare("le", i, doubled), facts("i >= 0"), use_z3=use_z3) == Proved("ranges")
     for term in (divided, squared):
         assert isinstance(prover.holds(Compare("lt", i, term), facts("i > 0"), use_z3=use_z3), Unknown | Refuted)
@@ -118,9 +120,9 @@ def test_verdicts_of_z3_are_kept_on_disk(folder, asked):
 
 
 def test_counterexamples_on_disk_have_the_names_that_were_asked(folder, asked):
-    first = Prover().holds(fact("n % 8 == 0"), facts("n % 4 == 0", "n > 50"))
-    again = Prover().holds(fact("rows % 8 == 0"), facts("rows > 50", "rows % 4 == 0"))
-    assert (first, again) == (Refuted((("n", 52),)), Refuted((("rows", 52),)))
+    first = Prover().holds(fact("n % 8 == 0"), facts("n % 4 == 0"))
+    again = Prover().holds(fact("rows % 8 == 0"), facts("rows % 4 == 0"))
+    assert (first, again) == (Refuted((("n", 4),)), Refuted((("rows", 4),)))
     assert len(asked) == 1
 
 
