@@ -77,6 +77,13 @@ class Prover:
         """Count from 0 again."""
         self._keeper.reset()
 
+    def forget(self) -> None:
+        """Clear the memory and the counts, as if just made.  What is on disk stays."""
+        if self._exact is not None and self._canonical is not None:
+            self._exact.clear()
+            self._canonical.clear()
+        self._keeper.reset()
+
     def _answer(self, question: Question, *, use_z3: bool) -> _Answer:
         quick, method = self._remembered((question.digest, False), lambda: _quickly(question))
         if not use_z3 or quick != _GAVE_UP:

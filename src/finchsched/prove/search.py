@@ -49,14 +49,23 @@ class State:
                     self.promises.append(fact)
                 case AllOf(parts):
                     stack.extend(reversed(parts))
-                case AnyOf(parts) as clause:
-                    if not parts:
+                case AnyOf(parts):
+                    possible = tuple(part for part in parts if not _is_false(part))
+                    if not possible:
                         return False
-                    if len(parts) == 1:
-                        stack.append(parts[0])
-                    elif AllOf(()) not in parts:
-                        self.clauses.append(clause)
+                    if len(possible) == 1:
+                        stack.append(possible[0])
+                    elif AllOf(()) not in possible:
+                        self.clauses.append(AnyOf(possible))
         return True
+
+
+def _is_false(formula: Formula) -> bool:
+    """Whether a formula is a constant inequality that does not hold, or a disjunction of nothing."""
+    if isinstance(formula, AtLeastZero):
+        value = constant(dict(formula.poly))
+        return value is not None and value < 0
+    return formula == AnyOf(())
 
 
 @dataclass(slots=True)

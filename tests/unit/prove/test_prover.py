@@ -104,7 +104,7 @@ def test_deep_and_wide_terms(use_z3):
     for _ in range(60):
         squared = Product((squared, squared))
     prover = Prover(disk=False)
-    assert prover.holds(Compare("lt", i, deep), use_z3=use_z3) == Proved("ranges")
+    assert prover.holds(Compare("lt", i, deep), use_z3=use_z3) == Proved("folding")
     assert prover.holds(Compare("eq", narrower, narrower), use_z3=use_z3) == Proved("folding")
     assert isinstance(prover.holds(Compare("lt", wide, i), use_z3=use_z3), Unknown)
     assert prover.holds(Compare("le", i, doubled), facts("i >= 0"), use_z3=use_z3) == Proved("ranges")
@@ -202,6 +202,15 @@ def test_statistics_count_methods_and_verdicts(folder):
     prover.reset_statistics()
     assert prover.statistics.questions == 0
     assert found.questions == 9
+
+
+def test_a_prover_that_forgets_begins_anew(folder, asked):
+    prover = Prover(disk=False)
+    for _ in range(2):
+        prover.holds(*GUARDED)
+        assert prover.statistics.by_method()["z3"] == prover.statistics.questions == 1
+        prover.forget()
+    assert len(asked) == 2
 
 
 def test_threads_share_a_prover(folder):
