@@ -8,11 +8,12 @@ canonical order, so that it is the same for any version that finds one; `finchsc
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from types import ModuleType
 from typing import Any
 
-from finchsched.ast.node import children, distinct
-from finchsched.ast.proof import Fact, Proved, Refuted, Unknown, Verdict
+from finchsched.ast.node import Node, children, distinct
+from finchsched.ast.proof import Fact, Number, Product, Proved, Quotient, Refuted, Remainder, Sum, Unknown, Verdict
 from finchsched.prove.candidates import model_of, symbols_of
 from finchsched.prove.evaluate import CannotEvaluate, Values, is_counterexample
 from finchsched.prove.z3_terms import Translator
@@ -27,6 +28,7 @@ _MODEL_STEP_LIMIT = 300_000
 
 _MAX_PARTS = 3000
 _MAX_DEPTH = 400
+_MAX_DEGREE = 8
 _MAX_MINIMISED = 12
 
 _ONE_AT_A_TIME = threading.Lock()
@@ -45,7 +47,7 @@ def ask_z3(fact: Fact, assumptions: Sequence[Fact], *, steps: int = STEP_LIMIT) 
     import z3
 
     if _is_too_large((fact, *assumptions)):
-        return Unknown(f"the question has more than {_MAX_PARTS} parts, or more than {_MAX_DEPTH} nested ones")
+        return Unknown("the question is too large for Z3")
     with _ONE_AT_A_TIME:
         query = _Query.ask(z3, fact, assumptions, steps)
         match str(query.result):
@@ -155,12 +157,29 @@ def _confirmed(
 
 
 def _is_too_large(facts: Sequence[Fact]) -> bool:
-    """Z3 recurses over terms, and a question of this size would not be answered anyway."""
-    depth: dict[int, int] = {}
+    """Z3 recurses over terms and multiplies products out, without counting that as steps."""
+    size: dict[int, tuple[int, int, int]] = {}
     for fact in facts:
         for node in distinct(fact):
-            below = [depth[id(child)] for child in children(node)]
-            depth[id(node)] = 1 + max(below, default=0)
-            if len(depth) > _MAX_PARTS or depth[id(node)] > _MAX_DEPTH:
+            size[id(node)] = depth, degree, monomials = _size(node, [size[id(child)] for child in children(node)])
+            if len(size) > _MAX_PARTS or depth > _MAX_DEPTH or degree > _MAX_DEGREE or monomials > _MAX_PARTS:
                 return True
     return False
+
+
+def _size(node: Node, below: list[tuple[int, int, int]]) -> tuple[int, int, int]:
+    """The depth of a node, its degree, and how many monomials it has when multiplied out."""
+    depth = 1 + max([each[0] for each in below], default=0)
+    degrees, monomials = [each[1] for each in below], [each[2] for each in below]
+    match node:
+        case Number():
+            return depth, 0, 1
+        case Sum():
+            return depth, max(degrees, default=0), sum(monomials)
+        case Product():
+            return depth, sum(degrees), prod(monomials)
+        case Quotient() | Remainder():
+            # Defined by `dividend - divisor * quotient`.
+            return depth, max(degrees[0], degrees[1] + 1), sum(monomials)
+        case _:
+            return depth, 1, 1
