@@ -29,7 +29,7 @@ from finchsched.formats.checks import check_tensor
 from finchsched.formats.fiber_tensor import FiberTensor
 from finchsched.formats.levels import SparseList
 from finchsched.formats.numpy_convert import from_dense, stored_mask, to_dense
-from finchsched.interpret.kernel import run_kernel
+from finchsched.interpret.kernel import OpCount, run_kernel
 from finchsched.interpret.logic import run_logic
 from finchsched.interpret.loop import run_loop
 from finchsched.interpret.masked import Masked
@@ -211,16 +211,16 @@ def extents_of(nest: Nest, held: Tensors) -> dict[str, int]:
 # ---------------------------------------------------------------------------------------------- Kernel IR
 
 
-def interpreted(kernel: Kernel) -> Callable[..., None]:
-    """The kernel as a function that is called like a compiled one, but runs in the interpreter."""
-    return partial(_call_interpreted, kernel)
+def interpreted(kernel: Kernel, count: OpCount | None = None) -> Callable[..., None]:
+    """The kernel as a function that is called like a compiled one, but runs in the interpreter, which counts."""
+    return partial(_call_interpreted, kernel, count)
 
 
-def _call_interpreted(kernel: Kernel, lo: int, hi: int, status: Any, *arguments: Any) -> None:
+def _call_interpreted(kernel: Kernel, count: OpCount | None, lo: int, hi: int, status: Any, *arguments: Any) -> None:
     scalars = {var.name: value for var, value in zip(kernel.scalars, arguments, strict=False)}
     arrays = arguments[len(kernel.scalars) :]
     buffers = {buffer.name: array for buffer, array in zip(kernel.buffers, arrays, strict=True)}
-    run_kernel(kernel, lo, hi, status, scalars, buffers)
+    run_kernel(kernel, lo, hi, status, scalars, buffers, count=count)
 
 
 def run_phases(compiled: Compiled, call: Callable[[Kernel], Callable[..., None]]) -> list[FiberTensor]:
@@ -234,11 +234,13 @@ def run_phases(compiled: Compiled, call: Callable[[Kernel], Callable[..., None]]
     return replace(executable, phases=tuple(phases)).run(*compiled.renamed())
 
 
-def run_nest(nest: Nest, held: Tensors, values: Values, *, reassociate: str = "strict") -> FiberTensor:
-    """The target of one nest, made by its phase with the kernel interpreted."""
+def run_nest(
+    nest: Nest, held: Tensors, values: Values, *, reassociate: str = "strict", count: OpCount | None = None
+) -> FiberTensor:
+    """The target of one nest, made by its phase with the kernel interpreted; `count` is added to."""
     lowered = lower_nest(nest, f"make_{nest.target.name}", reassociate=reassociate)
     validate_kernel(lowered.kernel)
-    kernel = LoadedKernel(emit(lowered.kernel), interpreted(lowered.kernel), None)
+    kernel = LoadedKernel(emit(lowered.kernel), interpreted(lowered.kernel, count), None)
     origins = {
         index.name: (node.tensor.name, axis)
         for node in walk(nest.body)

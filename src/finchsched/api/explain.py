@@ -10,7 +10,9 @@ from finchsched.formats.fiber_tensor import FiberTensor
 
 __all__ = ["explain_plan"]
 
+print_fact = deferred("finchsched.ast.print_proof.print_fact")
 print_logic = deferred("finchsched.ast.print_logic.print_logic")
+print_verdict = deferred("finchsched.ast.print_proof.print_verdict")
 
 
 class _Explained(Protocol):
@@ -50,6 +52,9 @@ def explain_plan(plan: _Explained) -> str:
         _section("Loops", plan.loops),
         _section("Kernel", "\n".join([*_without_heads(plan.kernel_source), *_files(compiled.kernel_files)])),
     ]
+    proofs = "\n".join(_proofs(compiled))
+    if proofs:
+        parts.append(_section("Proofs", proofs))
     memory = compiled.memory(plan.operands)
     if memory:
         parts.append(_section("Memory", "\n".join(f"- {sentence}" for sentence in memory)))
@@ -110,6 +115,14 @@ def _decisions(plan: _Explained) -> Iterator[str]:
         yield f"- {role} {name}{known}: {format_name(query.alias.type)}, {query.alias.type.dtype}{loops}"
     for note in plan.executable.notes:
         yield f"- {note}"
+
+
+def _proofs(compiled: Any) -> Iterator[str]:
+    """What the prover was asked of each kernel: what it licensed first, then the guards that stayed and why."""
+    for phase in compiled.executable.phases:
+        for proof in sorted(phase.lowered.proofs, key=lambda proof: not proof.is_proved):
+            stays = "" if proof.is_proved else "not licensed: "
+            yield f"- {stays}{proof.what}: {print_fact(proof.fact)}, {print_verdict(proof.verdict)}"
 
 
 def _without_heads(source: str) -> Iterator[str]:

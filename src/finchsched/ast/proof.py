@@ -228,3 +228,8 @@ class Proof:
     fact: Fact
     assumptions: tuple[Fact, ...]
     verdict: Verdict
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether the decision is licensed."""
+        return isinstance(self.verdict, Proved)

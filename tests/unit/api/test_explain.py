@@ -63,3 +63,21 @@ def test_memory_of_the_bound_operands() -> None:
     assert memory[1] == "- r0 takes 536 bytes at most"
     assert memory[-1] == "- all that is held at the same time: at most 4.3 kB"
     assert "more if it turns out larger" in sections("C[i,j] += A[i,k] * A[k,j]", A=A)["Memory"]
+
+
+def test_proofs_say_what_they_license_and_which_guards_stay() -> None:
+    found = sections("y[i] += where(j <= i, A[i,j], 0.0)", A=A)
+    assert list(found)[-3:] == ["Kernel", "Proofs", "Memory"]
+    assert found["Proofs"].splitlines() == [
+        "- no overflow after a mask's bound: f0 < 9223372036854775807, proved by ranges",
+        "- no lower clamp of f1_stop: 0 <= f0 + 1, proved by ranges",
+        "- no search for t0_p1: 0 <= 0, proved by folding",
+        "- not licensed: no upper clamp of f1_stop: f0 + 1 <= n_f1, "
+        "refuted: f0 = 0, hi = 1, lo = 0, n_f0 = 1, n_f1 = 0",
+        "- not licensed: no search for t0_p1_end: n_f1 <= f1_stop, "
+        "refuted: f0 = 0, f1_stop = 1, hi = 1, lo = 0, n_f0 = 1, n_f1 = 2",
+    ]
+
+
+def test_a_program_without_questions_has_no_proofs() -> None:
+    assert "Proofs" not in sections("y[i] += A[i,j] * x[j]", A=A, x=np.ones(67))

@@ -12,12 +12,13 @@ from types import MappingProxyType
 from typing import Protocol, TypeVar
 
 from finchsched.algebra.dtypes import BOOL, UINT64
-from finchsched.ast.kernel import ONE, Cast, For, KernelExpr, KernelStmt, Load, Search, Seq, Set, Var, While
+from finchsched.ast.kernel import ONE, ZERO, Cast, For, KernelExpr, KernelStmt, Load, Search, Seq, Set, Var, While
 from finchsched.ast.loop import Stmt
 from finchsched.ast.looplet import Child, Fill, Lookup, Looplet, Run, Sequence, Stepper, Switch, Thunk
 from finchsched.ast.names import Names
 from finchsched.ast.node import Node, walk
 from finchsched.formats.unfurl import plus
+from finchsched.passes.lower.decisions import Decisions
 from finchsched.passes.lower.kernel_terms import advance, binary, both, cast, clamp, either, equal, less, when
 from finchsched.passes.lower.structural import EMPTY, is_empty
 from finchsched.rewrite import PostWalk, rewrite
@@ -36,6 +37,7 @@ class Region:
 
     looplets: what each access that follows this loop looks like here.  whole: the region is known to contain every
     coordinate of its fibers.  covering: every coordinate of the loop so far, and of the loops around it, is reached.
+    in_phase: it is one phase of a sequence, so that its bounds may be decided.
     """
 
     index: str
@@ -45,6 +47,7 @@ class Region:
     body: Stmt
     whole: bool
     covering: bool
+    in_phase: bool = False
 
     def settled(self, key: Node, looplet: Looplet) -> "Region":
         """The region with one looplet replaced."""
@@ -58,7 +61,11 @@ class Surroundings(Protocol):
     """
 
     names: Names
+    decisions: Decisions
     compact: bool
+
+    def extent(self, index: str) -> KernelExpr:
+        """The extent of an index."""
 
     def at_point(self, region: Region, coordinate: Var, leaves: Leaves) -> list[KernelStmt]:
         """The body at one coordinate."""
@@ -107,19 +114,37 @@ def _lower_run(around: Surroundings, region: Region, key: Node, looplet: Run) ->
 
 
 def _lower_sequence(around: Surroundings, region: Region, key: Node, looplet: Sequence) -> list[KernelStmt]:
+    """Phase after phase.  One that is known to be empty leaves nothing; one that reaches the end is the last."""
     out: list[KernelStmt] = []
     lo = region.lo
-    for number, phase in enumerate(looplet.phases):
-        last = number == len(looplet.phases) - 1
-        stop = Var(around.names.fresh(f"{region.index}_stop"), UINT64)
-        hi = region.hi if last else stop
-        part = replace(region.settled(key, phase.body), lo=lo, hi=hi, whole=False, covering=False)
-        inner = lower_region(around, part)
-        if not last:
-            out.append(Set(stop, clamp(phase.stop, lo, region.hi)))
-        out += inner
-        lo = hi
+    decisions = around.decisions
+    with decisions.given():
+        for number, phase in enumerate(looplet.phases):
+            name = around.names.fresh(f"{region.index}_stop")
+            last = number == len(looplet.phases) - 1
+            if decisions.proves(f"no code before {name}", ("le", region.hi if last else phase.stop, lo), guards=False):
+                continue
+            last = last or decisions.proves(f"no code after {name}", ("le", region.hi, phase.stop), guards=False)
+            hi = region.hi
+            if not last:
+                hi = Var(name, UINT64)
+                value = _stop(decisions, name, phase.stop, lo, region.hi)
+                out.append(Set(hi, value))
+                for claim in (("eq", hi, value), ("le", lo, hi), ("le", hi, region.hi)):
+                    decisions.assume(claim)
+            part = replace(region.settled(key, phase.body), lo=lo, hi=hi, whole=False, covering=False, in_phase=True)
+            out += lower_region(around, part)
+            if last:
+                break
+            lo = hi
     return out
+
+
+def _stop(decisions: Decisions, name: str, stop: KernelExpr, lo: KernelExpr, hi: KernelExpr) -> KernelExpr:
+    """Where a phase ends, as a coordinate inside `lo .. hi`: clamped on the sides where it might lie outside."""
+    below = None if decisions.proves(f"no lower clamp of {name}", ("le", lo, stop)) else lo
+    above = None if decisions.proves(f"no upper clamp of {name}", ("le", stop, hi)) else hi
+    return clamp(stop, below, above)
 
 
 def _lower_stepper(around: Surroundings, region: Region, key: Node, looplet: Stepper) -> list[KernelStmt]:
@@ -127,7 +152,7 @@ def _lower_stepper(around: Surroundings, region: Region, key: Node, looplet: Ste
     out: list[KernelStmt] = []
     if not region.whole:
         for name, stepper in steppers.items():
-            search, steppers[name] = _cut(stepper, region, around.names)
+            search, steppers[name] = _cut(around, stepper, region)
             out += search
     merge = _Merge(around, replace(region, covering=False), steppers)
     merged = merge.lower()
@@ -136,28 +161,47 @@ def _lower_stepper(around: Surroundings, region: Region, key: Node, looplet: Ste
     return [*out, *around.before_appends(region, appended), *merged]
 
 
-def _cut(stepper: Stepper, region: Region, names: Names) -> tuple[list[KernelStmt], Stepper]:
+def _cut(around: Surroundings, stepper: Stepper, region: Region) -> tuple[list[KernelStmt], Stepper]:
     """Restrict a stepper to the positions whose coordinates lie in the region, by binary search.
 
-    Its own end stays, for the regions after this one.
+    A level promises coordinates inside the extent, so a region that reaches to an end needs no search for it.  Its own
+    end stays, for the regions after this one.
     """
-    end = Var(names.fresh(stepper.end.name), UINT64)
-    search: list[KernelStmt] = [
-        Search(stepper.var, stepper.stop, stepper.var, stepper.end, region.lo),
-        Search(end, stepper.stop, stepper.var, stepper.end, region.hi),
-    ]
+    first, last = stepper.var.name, stepper.end.name
+    search: list[KernelStmt] = []
+    if not around.decisions.proves(f"no search for {first}", ("le", region.lo, ZERO)):
+        search.append(Search(stepper.var, stepper.stop, stepper.var, stepper.end, region.lo))
+    if around.decisions.proves(f"no search for {last}", ("le", around.extent(region.index), region.hi)):
+        return search, stepper
+    end = Var(around.names.fresh(last), UINT64)
+    search.append(Search(end, stepper.stop, stepper.var, stepper.end, region.hi))
     return search, stepper.replace(end=end)
 
 
 def _lower_lookups(around: Surroundings, region: Region) -> list[KernelStmt]:
     whole_run = around.collapse(region)
     if whole_run is not None:
-        return when(less(region.lo, region.hi), whole_run)
+        return _unless_empty(around.decisions, region, whole_run)
     coordinate = Var(around.names.fresh(region.index), UINT64)
     body = around.at_point(region, coordinate, _leaves_at(region.looplets, coordinate))
     if not body:
         return []
-    return [*around.before_appends(region, []), For(coordinate, region.lo, region.hi, Seq(tuple(body)))]
+    before = around.before_appends(region, [])
+    if region.in_phase and _is_one_trip(around.decisions, region, coordinate):
+        return [*before, Set(coordinate, region.lo), *body]
+    return [*before, For(coordinate, region.lo, region.hi, Seq(tuple(body)))]
+
+
+def _unless_empty(decisions: Decisions, region: Region, body: list[KernelStmt]) -> list[KernelStmt]:
+    """What a run does once, where the run has a coordinate."""
+    if decisions.proves(f"no test whether a run of {region.index} is empty", ("lt", region.lo, region.hi)):
+        return body
+    return when(less(region.lo, region.hi), body)
+
+
+def _is_one_trip(decisions: Decisions, region: Region, coordinate: Var) -> bool:
+    claim = ("eq", region.hi, plus(region.lo, ONE))
+    return decisions.proves(f"no loop for {coordinate.name}", claim, guards=False)
 
 
 def _leaves_at(looplets: Leaves, coordinate: KernelExpr) -> Leaves:
@@ -208,7 +252,7 @@ class _Merge:
         if self.cursor is None:
             return []
         rest = {k: v for k, v in self.region.looplets.items() if k not in self.steppers}
-        part = replace(self.region, lo=self.cursor, hi=stop, looplets=rest, body=self.gap, whole=False)
+        part = replace(self.region, lo=self.cursor, hi=stop, looplets=rest, body=self.gap, whole=False, in_phase=False)
         return lower_region(self.around, part)
 
     def _point(

@@ -73,7 +73,14 @@ def when(condition: KernelExpr, body: list[KernelStmt], orelse: list[KernelStmt]
     return [If(condition, Seq(tuple(body)), Seq(tuple(other)))]
 
 
-def clamp(value: KernelExpr, lo: KernelExpr, hi: KernelExpr) -> KernelExpr:
-    """An int64 bound as a coordinate inside `lo .. hi` (both uint64)."""
-    low, high = cast(lo, INT64), cast(hi, INT64)
-    return Cast(binary("min", binary("max", value, low), high), UINT64)
+def clamp(value: KernelExpr, lo: KernelExpr | None, hi: KernelExpr | None) -> KernelExpr:
+    """An int64 bound as a coordinate inside `lo .. hi` (both uint64, lo <= hi); None on a side where it need not be
+    kept.
+    """
+    if lo is not None:
+        value = binary("max", value, cast(lo, INT64))
+    if hi is not None:
+        value = binary("min", value, cast(hi, INT64))
+    if isinstance(value, Cast) and dtype_of(value.arg) == UINT64:
+        return value.arg  # a coordinate that was made an int64 to be compared
+    return cast(value, UINT64)

@@ -42,7 +42,7 @@ from finchsched.passes.lower.flat import flat_plan, list_plan
 from finchsched.passes.lower.kernel_terms import cast, when
 from finchsched.passes.lower.license import licensed
 from finchsched.passes.lower.nest_context import NestContext
-from finchsched.passes.lower.parameters import buffers_used
+from finchsched.passes.lower.parameters import buffers_used, extent_variable
 from finchsched.passes.lower.resolve import locate_access, mirror_model, must_decide, next_known
 from finchsched.passes.lower.runs import collapse_run
 from finchsched.passes.lower.scope import Coords, Cursor, Env, cursor_of, storage
@@ -132,6 +132,7 @@ class _NestLowering:
             target.gaps,
             self.outer,
             context.initial,
+            context.decisions.proofs,
         )
 
     def _check_length(self, statements: int) -> None:
@@ -189,9 +190,12 @@ class _NestLowering:
             self.outer = index
         lo: KernelExpr = cast(LO, UINT64) if outermost else ZERO
         hi: KernelExpr = cast(HI, UINT64) if outermost else self.context.parameters.extent(index)
-        looplets = unfurl_accesses(self.context, index, body, env, coords)
-        region = Region(index, lo, hi, looplets, body, not outermost, covering)
-        return lower_region(_LoopScope(self, env, coords), region)
+        extent = extent_variable(index)
+        decisions = self.context.decisions
+        with decisions.given(("le", lo, hi), ("le", hi, extent)) if outermost else decisions.given():
+            looplets = unfurl_accesses(self.context, index, body, env, coords)
+            region = Region(index, lo, hi, looplets, body, not outermost, covering)
+            return lower_region(_LoopScope(self, env, coords), region)
 
     # -- points -----------------------------------------------------------------------------------------------------
 
@@ -319,10 +323,15 @@ class _LoopScope:
     def __init__(self, lowering: _NestLowering, env: Env, coords: Coords) -> None:
         self._lowering, self._env, self._coords = lowering, env, coords
         self.names = lowering.context.names
+        self.decisions = lowering.context.decisions
         self.compact = lowering.compact
 
     def at_point(self, region: Region, coordinate: Var, leaves: Leaves) -> list[KernelStmt]:
-        return self._lowering.at_point(region, coordinate, leaves, self._env, self._coords)
+        with self.decisions.given(("le", region.lo, coordinate), ("lt", coordinate, region.hi)):
+            return self._lowering.at_point(region, coordinate, leaves, self._env, self._coords)
+
+    def extent(self, index: str) -> KernelExpr:
+        return self._lowering.context.parameters.extent(index)
 
     def body_given(self, region: Region, leaves: Leaves) -> Stmt:
         return self._lowering.context.body_given(region.body, leaves)

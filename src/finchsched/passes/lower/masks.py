@@ -8,7 +8,8 @@ from finchsched.ast.loop import Index
 from finchsched.ast.looplet import Phase, Run, Sequence, Truth
 from finchsched.ast.node import Node
 from finchsched.ast.scalar import Call, Literal, Size
-from finchsched.passes.lower.kernel_terms import binary
+from finchsched.passes.lower.decisions import Decisions
+from finchsched.passes.lower.kernel_terms import binary, cast
 
 __all__ = ["mask_of", "mask_phases"]
 
@@ -40,9 +41,9 @@ def _is_known(expr: Node, known: Collection[str]) -> bool:
             return False
 
 
-def mask_phases(name: str, bound: KernelExpr, extent: KernelExpr) -> Sequence:
+def mask_phases(name: str, bound: KernelExpr, extent: KernelExpr, decisions: Decisions) -> Sequence:
     """Where `index <name> bound` holds, as phases; bound is int64."""
-    after = binary("add", bound, Const(1, INT64))
+    after = _after(bound, extent, decisions)
     yes, no = Run(Truth(True)), Run(Truth(False))
     parts: tuple[tuple[KernelExpr, Run], ...]
     match name:
@@ -59,3 +60,11 @@ def mask_phases(name: str, bound: KernelExpr, extent: KernelExpr) -> Sequence:
         case _:
             parts = ((bound, no), (extent, yes))
     return Sequence(tuple(Phase(stop, body) for stop, body in parts))
+
+
+def _after(bound: KernelExpr, extent: KernelExpr, decisions: Decisions) -> KernelExpr:
+    """The coordinate after `bound`; the largest int64 has none, so a bound beyond the extent stops at it."""
+    one = Const(1, INT64)
+    if not decisions.proves("no overflow after a mask's bound", ("lt", bound, Const((1 << 63) - 1, INT64))):
+        bound = binary("min", bound, binary("sub", cast(extent, INT64), one))
+    return binary("add", bound, one)

@@ -6,7 +6,7 @@ from finchsched.ast.loop import Nest, Tensor
 from finchsched.ast.node import walk
 from finchsched.passes.lower.signature import BufferParam, ScalarParam
 
-__all__ = ["Parameters", "buffers_used"]
+__all__ = ["Parameters", "buffers_used", "extent_variable"]
 
 
 class Parameters:
@@ -20,7 +20,7 @@ class Parameters:
 
     def extent(self, index: str) -> Var:
         """The extent of an index."""
-        return self._take(ScalarParam("extent", index), Var(f"n_{index}", UINT64))
+        return self._take(ScalarParam("extent", index), extent_variable(index))
 
     def value(self, name: str, dtype: DType) -> Var:
         """A run-time scalar."""
@@ -43,6 +43,11 @@ class Parameters:
     def variables(self) -> tuple[Var, ...]:
         """The parameters as kernel variables."""
         return tuple(var for _, var in self._found.values())
+
+
+def extent_variable(index: str) -> Var:
+    """The variable that holds the extent of an index."""
+    return Var(f"n_{index}", UINT64)
 
 
 def buffers_used(nest: Nest, body: Seq) -> list[tuple[BufferParam, Buffer]]:

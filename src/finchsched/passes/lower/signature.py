@@ -10,6 +10,7 @@ from finchsched.ast.node import Node
 if TYPE_CHECKING:  # the runtime, which needs all else here, need not load the IRs
     from finchsched.ast.kernel import Kernel
     from finchsched.ast.loop import Nest
+    from finchsched.ast.proof import Proof
 
 __all__ = [
     "Bound",
@@ -91,7 +92,7 @@ class LoweredNest:
     allocate.  resumable: the kernel may return GROW; then more room is given and it goes on.  guessed: the bounds are
     far too large, so a guess is allocated.  covered: every value is written, so the buffer need not be filled first.
     gaps: `pos` must be filled forward after the kernel.  outer: index of the outermost loop, "" if there is none.
-    initial: what a dense target is filled with first.
+    initial: what a dense target is filled with first.  proofs: what the prover was asked, and said.
     """
 
     nest: "Nest"
@@ -105,3 +106,4 @@ class LoweredNest:
     gaps: bool
     outer: str
     initial: Node
+    proofs: "tuple[Proof, ...]"

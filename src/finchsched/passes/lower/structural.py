@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
-from finchsched.algebra.dtypes import INT64, DType, cast_scalar
+from finchsched.algebra.dtypes import BOOL, INT64, DType, cast_scalar
 from finchsched.algebra.operators import absorbs, result_type, same_scalar
 from finchsched.ast.facts import fold_call, is_identity, scalar_dtype
 from finchsched.ast.loop import Access, Assign, Block, Declare, Define, Freeze, If, Index, Loop, LoopExpr, Scalar, Stmt
@@ -162,7 +162,7 @@ class Simplifier:
         if all(isinstance(arg, Literal) for arg in args):
             return fold_call(op, args)
         if not structural:
-            return call
+            return _decided(call)
         if not any(carries_tensor(arg) for arg in args):
             return Structural(_fold(call))
         swallowed = swallowing(call)
@@ -195,6 +195,15 @@ class Simplifier:
                 return expr
 
 
+def _decided(call: Call) -> Node:
+    """A conjunction or disjunction of truths that one of them, known, decides or does not touch."""
+    if call.op.name in _CONNECTIVES:
+        for known, other in (call.args, call.args[::-1]):
+            if isinstance(known, Literal) and known.dtype == BOOL == expr_dtype(other):
+                return known if absorbs(call.op, known.value, BOOL) else other
+    return call
+
+
 def swallowing(call: Call) -> Literal | None:
     """What a call with one structural argument is, if that argument absorbs the other; in the result's type."""
     structural = [arg for arg in call.args if isinstance(arg, Structural)]
@@ -205,6 +214,9 @@ def swallowing(call: Call) -> Literal | None:
         return None
     result = result_type(call.op, *(expr_dtype(arg) for arg in call.args))[1]
     return value if value.dtype == result else Literal(cast_scalar(value.value, result), result)
+
+
+_CONNECTIVES = ("and", "or", "logical_and", "logical_or")
 
 
 def _with_args(call: Call, args: tuple[Node, ...]) -> Call:

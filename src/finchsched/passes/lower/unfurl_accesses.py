@@ -68,4 +68,5 @@ def _mask(context: NestContext, index: str, call: Call, env: Env, coords: Coords
     if found is None:
         return None
     name, bound = found
-    return mask_phases(name, context.expr(bound, env, coords), context.parameters.extent(index))
+    extent = context.parameters.extent(index)
+    return mask_phases(name, context.expr(bound, env, coords), extent, context.decisions)

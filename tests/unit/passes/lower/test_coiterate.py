@@ -128,7 +128,7 @@ def test_every_pattern_of_two_short_lists() -> None:
 
 
 @pytest.mark.parametrize("comparison", ["<", "<=", "==", "!=", ">=", ">"])
-@pytest.mark.parametrize("bound", [-2, -1, 0, 2, 5, 6, 9])
+@pytest.mark.parametrize("bound", [-(2**63), -2, -1, 0, 2, 5, 6, 9, 2**63 - 1])
 @pytest.mark.parametrize("text", ["A[i]", "A[i] + B[i]", "A[i] * B[i]"])
 def test_regions_cut_lists_at_any_bound(text: str, comparison: str, bound: int) -> None:
     nest = vector_nest(f"y[i] = ({text}) * to_float64(i {comparison} {bound}: int64)", 2 if "B" in text else 1)
