@@ -1,7 +1,7 @@
 """What the prover is asked, how it answers, and how long that takes: `python tools/prover_statistics.py`.
 
-First the corpus of the tests, each question asked once without any memory; then what planning and compiling the
-programs of the kernel suite asks, each program on its own.  Kernels are not jitted, and nothing is kept on disk.
+First the corpus of the tests, each question asked once without any memory; then what planning, compiling and explaining
+the programs of the kernel suite asks, each program on its own.  Kernels are not jitted, and nothing is kept on disk.
 """
 
 import argparse
@@ -42,7 +42,8 @@ def kernels() -> str:
             if case.name not in SPECIAL:
                 before = prover.statistics.questions
                 tensors = {name: api.asarray(array) for name, array in case.inputs(inputs).items()}
-                api.plan(case.program, **tensors, **({"formats": dict(case.formats)} if case.formats else {}))
+                options = {"formats": dict(case.formats)} if case.formats else {}
+                api.explain(api.plan(case.program, **tensors, **options))
                 lines.append(f"  {case.name:<10}{prover.statistics.questions - before:>5}   {case.program}")
     questions = prover.statistics.questions
     return "\n".join([f"kernel suite: {questions} questions", *lines, table(prover.statistics)])

@@ -10,6 +10,7 @@ from finchsched.formats.fiber_tensor import FiberTensor
 
 __all__ = ["explain_plan"]
 
+check_bounds = deferred("finchsched.passes.lower.check_bounds.check_bounds")
 print_fact = deferred("finchsched.ast.print_proof.print_fact")
 print_logic = deferred("finchsched.ast.print_logic.print_logic")
 print_verdict = deferred("finchsched.ast.print_proof.print_verdict")
@@ -52,9 +53,7 @@ def explain_plan(plan: _Explained) -> str:
         _section("Loops", plan.loops),
         _section("Kernel", "\n".join([*_without_heads(plan.kernel_source), *_files(compiled.kernel_files)])),
     ]
-    proofs = "\n".join(_proofs(compiled))
-    if proofs:
-        parts.append(_section("Proofs", proofs))
+    parts.append(_section("Proofs", "\n".join(_proofs(compiled))))
     memory = compiled.memory(plan.operands)
     if memory:
         parts.append(_section("Memory", "\n".join(f"- {sentence}" for sentence in memory)))
@@ -118,11 +117,17 @@ def _decisions(plan: _Explained) -> Iterator[str]:
 
 
 def _proofs(compiled: Any) -> Iterator[str]:
-    """What the prover was asked of each kernel: what it licensed first, then the guards that stayed and why."""
+    """What the prover was asked of each kernel: what it licensed first, then the guards that stayed and why; whether
+    its accesses stay inside its buffers, which it does not test.
+    """
     for phase in compiled.executable.phases:
         for proof in sorted(phase.lowered.proofs, key=lambda proof: not proof.is_proved):
             stays = "" if proof.is_proved else "not licensed: "
             yield f"- {stays}{proof.what}: {print_fact(proof.fact)}, {print_verdict(proof.verdict)}"
+        bounds = check_bounds(phase.lowered)
+        others = sorted({proof.what for proof in bounds if not proof.is_proved})
+        found = f"- {phase.lowered.kernel.name}: {sum(proof.is_proved for proof in bounds)} of {len(bounds)} accesses"
+        yield f"{found} are proved to be in bounds" + (f"; not where it {', '.join(others)}" if others else "")
 
 
 def _without_heads(source: str) -> Iterator[str]:

@@ -169,7 +169,7 @@ with fs.config(backend="python"):
     for case in CASES:
         if case.name not in SPECIAL:
             tensors = {name: api.asarray(array) for name, array in case.inputs(inputs).items()}
-            api.plan(case.program, **tensors, **({"formats": dict(case.formats)} if case.formats else {})).explain()
+            fs.explain(api.plan(case.program, **tensors, **({"formats": dict(case.formats)} if case.formats else {})))
     A = fs.asarray(np.eye(4))
     for mask in ("j <= i", "j == i + 1", "(j <= i + 2) & (i <= j + 2)"):
         fs.explain(f"y[i] += where({mask}, A[i,j], 0.0)", A=A)
