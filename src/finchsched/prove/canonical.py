@@ -12,7 +12,7 @@ from hashlib import sha256
 from finchsched.ast.node import Node, distinct, field_names
 from finchsched.ast.proof import ElementOf, Fact, Nondecreasing, Refuted, StrictlyRising, Symbol, Within
 
-__all__ = ["Question", "canonical"]
+__all__ = ["Question", "canonical", "marked_name"]
 
 _WITH_ARRAY = (ElementOf, Nondecreasing, StrictlyRising, Within)
 
@@ -61,8 +61,8 @@ def canonical(fact: Fact, assumptions: Sequence[Fact]) -> Question:
     return Question(renamed[0], tuple(renamed[1:]), names, digest)
 
 
-def _named(node: Node) -> str | None:
-    """The name in a node, marked by its kind: an array may be called as a symbol is."""
+def marked_name(node: Node) -> str | None:
+    """The name of a symbol or array in a node, marked by its kind: an array may be called as a symbol is."""
     if isinstance(node, Symbol):
         return f"symbol {node.name}"
     if isinstance(node, _WITH_ARRAY):
@@ -72,7 +72,7 @@ def _named(node: Node) -> str | None:
 
 def _number(fact: Fact, numbers: dict[str, str]) -> None:
     for node in distinct(fact):
-        name = _named(node)
+        name = marked_name(node)
         if name is not None and name not in numbers:
             numbers[name] = f"{'v' if isinstance(node, Symbol) else 'a'}{len(numbers):06}"
 
@@ -83,7 +83,7 @@ def _text(fact: Fact, name_of: Callable[[str], str]) -> str:
     found: list[str] = []
     for node in distinct(fact):
         words = [type(node).__name__]
-        name = _named(node)
+        name = marked_name(node)
         if name is not None:
             words.append(name_of(name))
         for field in field_names(type(node)):
@@ -110,7 +110,7 @@ def _rename(fact: Fact, numbers: dict[str, str], known: dict[Node, Node]) -> Fac
                 changes[field] = known[value]
             elif isinstance(value, tuple):
                 changes[field] = tuple(known[item] for item in value)
-        name = _named(node)
+        name = marked_name(node)
         if name is not None:
             changes["name" if isinstance(node, Symbol) else "array"] = numbers[name]
         known[node] = node.replace(**changes)

@@ -7,6 +7,7 @@ undefined fact does not hold.  Works on explicit stacks, shared parts once.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 from finchsched.ast.node import Node, distinct
 from finchsched.ast.proof import (
@@ -159,7 +160,8 @@ def _strict(node: Node, args: list[int], values: Values) -> bool | int | None:
         case Remainder():
             return args[0] % args[1] if args[1] else None
         case Compare(name):
-            return compare(name, args[0], args[1])
+            holds: bool = compare(name, args[0], args[1])
+            return holds
         case ElementOf(array):
             return values.element(array, args[0])
         case Nondecreasing(array):
@@ -174,8 +176,8 @@ def _strict(node: Node, args: list[int], values: Values) -> bool | int | None:
             raise TypeError(f"{type(node).__name__} is not a fact or a term of one")
 
 
-def compare(name: str, a: int, b: int) -> bool:
-    """The comparison of two numbers by its name in `Compare`."""
+def compare(name: str, a: Any, b: Any) -> Any:
+    """The comparison of two numbers, or of what overloads comparisons as numbers do, by its name in `Compare`."""
     match name:
         case "eq":
             return a == b

@@ -1,7 +1,7 @@
 """Facts that compilers ask for, built from terms: one function for each kind of question.
 
     in_range, empty, one_trip, equal, divisible     of extents and sizes
-    within_bounds, fits_int64                       of subscripts and addresses
+    within_bounds, fits_int64, fits_uint64          of subscripts and addresses
     disjoint, injective, commute                    of memory that iterations touch
     covers_once                                     of the chunks of a split loop
     dense_positions, fiber                          what levels promise, as assumptions
@@ -39,12 +39,14 @@ __all__ = [
     "commute",
     "covers_once",
     "dense_positions",
+    "difference",
     "disjoint",
     "divisible",
     "empty",
     "equal",
     "fiber",
     "fits_int64",
+    "fits_uint64",
     "in_range",
     "injective",
     "one_trip",
@@ -57,6 +59,11 @@ Range = tuple[IntTerm, IntTerm]
 
 _ZERO, _ONE = Number(0), Number(1)
 _INT64 = 1 << 63
+
+
+def difference(a: IntTerm, b: IntTerm) -> IntTerm:
+    """`a - b`."""
+    return Sum((a, Product((Number(-1), b))))
 
 
 def in_range(index: IntTerm, lo: IntTerm, hi: IntTerm) -> Fact:
@@ -93,8 +100,16 @@ def within_bounds(subscripts: Sequence[IntTerm], shape: Sequence[IntTerm]) -> Fa
 
 def fits_int64(*factors: IntTerm) -> Fact:
     """The product, and so every address below it, does not wrap around as an int64."""
-    product = factors[0] if len(factors) == 1 else Product(factors)
-    return in_range(product, Number(-_INT64), Number(_INT64))
+    return in_range(_product(factors), Number(-_INT64), Number(_INT64))
+
+
+def fits_uint64(*factors: IntTerm) -> Fact:
+    """The product does not wrap around as a uint64."""
+    return in_range(_product(factors), _ZERO, Number(2 * _INT64))
+
+
+def _product(factors: tuple[IntTerm, ...]) -> IntTerm:
+    return factors[0] if len(factors) == 1 else Product(factors)
 
 
 def disjoint(first: Range, second: Range) -> Fact:
@@ -136,7 +151,7 @@ def covers_once(index: IntTerm, chunk: IntTerm, size: IntTerm, lo: IntTerm, hi: 
     stop = Smallest((Sum((start, size)), hi))
     inside = in_range(index, start, stop)
     # chunk*size <= index - lo < (chunk + 1)*size is what `chunk == (index - lo) // size` means, free of the division.
-    distance = Sum((index, Product((Number(-1), lo))))
+    distance = difference(index, lo)
     own = And(
         (
             Compare("le", Product((chunk, size)), distance),

@@ -33,6 +33,7 @@ from finchsched.ast.proof import (
     Symbol,
     Within,
 )
+from finchsched.prove.evaluate import compare
 
 __all__ = ["Translator"]
 
@@ -147,7 +148,7 @@ class Translator:
                 self.reads[node] = self.array(array)(args[0])
                 return self.reads[node]
             case Compare(name):
-                return self._compare(name, *args)
+                return compare(name, *args)
             case Nondecreasing(array) | StrictlyRising(array):
                 return self._ordered(self.array(array), *args, strictly=isinstance(node, StrictlyRising))
             case Within(array):
@@ -177,23 +178,6 @@ class Translator:
         if isinstance(divisor, Number):
             return a % b if divisor.value >= 0 else -(-a % -b)
         return a - b * self._quotient(a, b, dividend, divisor)
-
-    def _compare(self, name: str, a: Any, b: Any) -> Any:
-        match name:
-            case "eq":
-                return a == b
-            case "ne":
-                return a != b
-            case "lt":
-                return a < b
-            case "le":
-                return a <= b
-            case "gt":
-                return a > b
-            case "ge":
-                return a >= b
-            case _:
-                raise ValueError(f"no comparison is called {name!r}; expected eq, ne, lt, le, gt or ge")
 
     def _ordered(self, array: Any, lo: Any, hi: Any, *, strictly: bool) -> Any:
         """Of a strictly rising array the elements differ by at least as much as the indices, being integers."""

@@ -5,33 +5,21 @@ shapes keep in 0 .. 2**63; so a conversion between them and int64 changes nothin
 operation of a claim has its own obligation that it does not, and where that cannot be shown nothing is.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 
 from finchsched.algebra.dtypes import INT64, UINT64, DType
 from finchsched.ast.kernel import Apply, Cast, Const, KernelExpr, Var
-from finchsched.ast.node import Node, distinct
-from finchsched.ast.proof import (
-    Compare,
-    Fact,
-    IntTerm,
-    Largest,
-    Number,
-    Product,
-    Proof,
-    Proved,
-    Smallest,
-    Sum,
-    Symbol,
-    Unknown,
-    Verdict,
-)
+from finchsched.ast.proof import Compare, Fact, IntTerm, Number, Proof, Proved, Symbol, Unknown, Verdict
 from finchsched.passes.lower.decisions import Claim
+from finchsched.passes.lower.int_terms import EXTREMES, INT_TERMS, fits_64_bits
+from finchsched.prove.candidates import symbols_of
 from finchsched.prove.obligations import in_range
 from finchsched.prove.prover import default_prover
+from finchsched.prove.relevance import facts_about
 
 __all__ = ["ask"]
 
-_LIMITS = {INT64: (Number(-(1 << 63)), Number(1 << 63)), UINT64: (Number(0), Number(1 << 64))}
+_TYPES = (INT64, UINT64)
 _COORDINATES = (Number(0), Number(1 << 63))
 
 
@@ -42,7 +30,7 @@ def ask(what: str, claim: Claim, given: Sequence[Claim]) -> Proof:
     coordinates = frozenset().union(question.unsigned, *(each.unsigned for each in known))
     plain = tuple(each.fact for each in known if not each.obligations)
     # A claim with arithmetic says the same of unbounded integers if it is known not to wrap around.
-    near = _about(question.fact, tuple(each.fact for each in known))
+    near = facts_about(question.fact, tuple(each.fact for each in known))
     exact = tuple(
         each.fact
         for each in known
@@ -73,9 +61,9 @@ def _first_unproved(
 
 def _assumptions(question: Fact, facts: tuple[Fact, ...], coordinates: Collection[str]) -> tuple[Fact, ...]:
     """What may be relied on: facts that have to do with the question, and the range of every coordinate in them."""
-    about = _about(question, facts)
-    names = {name for fact in (question, *about) for name in _symbols(fact)}
-    return (*(in_range(Symbol(name), *_COORDINATES) for name in sorted(names) if name in coordinates), *about)
+    about = facts_about(question, facts)
+    names = symbols_of((question, *about))
+    return (*(in_range(Symbol(name), *_COORDINATES) for name in names if name in coordinates), *about)
 
 
 class _Translation:
@@ -96,52 +84,20 @@ class _Translation:
         match expr:
             case Const(value, _) if isinstance(value, int):
                 return Number(int(value))
-            case Var(name, dtype) if dtype in _LIMITS:
+            case Var(name, dtype) if dtype in _TYPES:
                 if dtype == UINT64:
                     self.unsigned.add(name)
                 return Symbol(name)
-            case Cast(inner, dtype) if dtype in _LIMITS:
+            case Cast(inner, dtype) if dtype in _TYPES:
                 return self._term(inner)
-            case Apply(op, args, dtype) if dtype in _LIMITS and op.name in _TERMS:
+            case Apply(op, args, dtype) if dtype in _TYPES and op.name in INT_TERMS:
                 return self._applied(op.name, [self._term(arg) for arg in args], dtype)
             case _:
                 self.complete = False
                 return Number(0)
 
     def _applied(self, name: str, args: list[IntTerm], dtype: DType) -> IntTerm:
-        term = _TERMS[name](args)
-        if name not in ("min", "max"):
-            self.obligations.append(in_range(term, *_LIMITS[dtype]))
+        term = INT_TERMS[name](args)
+        if name not in EXTREMES:
+            self.obligations.append(fits_64_bits(term, dtype))
         return term
-
-
-def _difference(args: list[IntTerm]) -> IntTerm:
-    return Sum((args[0], Product((Number(-1), args[1]))))
-
-
-_TERMS: dict[str, Callable[[list[IntTerm]], IntTerm]] = {
-    "add": lambda args: Sum(tuple(args)),
-    "sub": _difference,
-    "mul": lambda args: Product(tuple(args)),
-    "min": lambda args: Smallest(tuple(args)),
-    "max": lambda args: Largest(tuple(args)),
-}
-
-
-def _about(question: Node, known: tuple[Fact, ...]) -> tuple[Fact, ...]:
-    """The facts that share a symbol with the question, directly or through each other, in their order."""
-    reached = set(_symbols(question))
-    picked: set[int] = set()
-    grew = True
-    while grew:
-        grew = False
-        for number, fact in enumerate(known):
-            if number not in picked and not reached.isdisjoint(own := _symbols(fact)):
-                picked.add(number)
-                reached.update(own)
-                grew = True
-    return tuple(dict.fromkeys(fact for number, fact in enumerate(known) if number in picked))
-
-
-def _symbols(node: Node) -> list[str]:
-    return [each.name for each in distinct(node) if isinstance(each, Symbol)]

@@ -1,8 +1,10 @@
 """How long a nest's buffers are, and what its operands' levels promise of their contents, as facts.
 
-A: Dense(SparseList)    A_pos1 has n_i + 1 elements, begins at 0 and never falls
-A_crd1 has A_pos1[n_i] elements, each in 0 .. n_j
-A_val  as many
+    A: Dense(SparseList)    A_pos1 has n_i + 1 elements and never falls
+                            A_crd1 has A_pos1[n_i] elements, each in 0 .. n_j
+                            A_val  has as many
+
+Of levels that are not listed in `_level` nothing is known, so that no access to them is proved.
 """
 
 from finchsched.ast.format import storage_order
@@ -39,7 +41,7 @@ class BufferFacts:
             self._add(nest, tensor, access, is_input=tensor != nest.target and tensor not in own)
         model = pattern_source(nest.body, nest.target) if nest.assembly == "shared" else None
         if model is not None and f"{model.tensor.name}_val" in self.lengths:
-            self._buffer(f"{nest.target.name}_val", self.lengths[f"{model.tensor.name}_val"])
+            self.lengths[f"{nest.target.name}_val"] = self.lengths[f"{model.tensor.name}_val"]
 
     def of_element(self, buffer: str, index: IntTerm) -> list[Fact]:
         """What a level promises of the element at an index inside its buffer."""
@@ -64,7 +66,7 @@ class BufferFacts:
             extent = self._extent(tensor, number, index)
             count = self._level(nest, tensor, number, extent, count, is_input=is_input)
         if count is not None:
-            self._buffer(f"{tensor.name}_val", count)
+            self.lengths[f"{tensor.name}_val"] = count
             if is_input:
                 self.stored[f"{tensor.name}_stored"] = count
 
@@ -88,30 +90,27 @@ class BufferFacts:
             return None
         level = tensor.type.levels[number]
         pos, crd = (f"{tensor.name}_{role}{number}" for role in ("pos", "crd"))
-        match level:  # of other levels nothing is said, so that no access to them is proved
+        match level:
             case Dense():
                 return extent if count == _ONE else Product((count, extent))
             case SparseList() if is_input:
-                self._buffer(pos, Sum((count, _ONE)))
+                self.lengths[pos] = Sum((count, _ONE))
                 entries = ElementOf(pos, count)
-                self._buffer(crd, entries)
+                self.lengths[crd] = entries
                 self._rising[pos], self._within[crd] = count, extent
                 return entries
             case SparseList():
                 # While entries are counted, those of the last row stand one further on.
-                self._buffer(pos, Sum((count, Number(2 if nest.assembly == "scatter" else 1))))
+                self.lengths[pos] = Sum((count, Number(2 if nest.assembly == "scatter" else 1)))
                 room = Symbol(f"{tensor.name}_cap{number}")
-                self._buffer(crd, room)
+                self.lengths[crd] = room
                 return room
             case SparseByteMap() if not is_input and count == _ONE:
                 for role in ("tbl", "crd", "tmp"):
-                    self._buffer(f"{tensor.name}_{role}{number}", extent)
+                    self.lengths[f"{tensor.name}_{role}{number}"] = extent
                 return extent
             case _:
                 return None
-
-    def _buffer(self, name: str, length: IntTerm) -> None:
-        self.lengths[name] = length
 
 
 def _first_accesses(nest: Nest) -> dict[Tensor, Access]:

@@ -9,16 +9,18 @@ unbounded integer is in range as it stands.  What is compared is a term only if 
 Taken for granted: extents are less than 2**63, and no memory has 2**60 elements nor does a counter take as many steps.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from finchsched.algebra.dtypes import UINT64
+from finchsched.algebra.operators import is_comparison
 from finchsched.ast.kernel import (
     HI,
     LO,
     Apply,
     Buffer,
     Cast,
+    Comment,
     Const,
     For,
     If,
@@ -26,6 +28,7 @@ from finchsched.ast.kernel import (
     KernelStmt,
     Load,
     Memset,
+    Return,
     Search,
     Seq,
     Set,
@@ -35,8 +38,7 @@ from finchsched.ast.kernel import (
     While,
     dtype_of,
 )
-from finchsched.ast.loop import Access, Index, Nest
-from finchsched.ast.node import Node, distinct, walk
+from finchsched.ast.node import distinct
 from finchsched.ast.proof import (
     And,
     Compare,
@@ -44,29 +46,28 @@ from finchsched.ast.proof import (
     Fact,
     Implies,
     IntTerm,
-    Largest,
     Not,
     Number,
     Or,
     Product,
     Proof,
     Proved,
-    Smallest,
     Sum,
     Symbol,
     Unknown,
 )
 from finchsched.passes.lower.buffer_facts import MEMORY, BufferFacts
+from finchsched.passes.lower.int_terms import EXTREMES, INT_TERMS, fits_64_bits
 from finchsched.passes.lower.loop_invariants import always_returns, assigned, bounds_tested, excess, only_advanced
-from finchsched.passes.lower.parameters import extent_variable
+from finchsched.passes.lower.parameters import equal_extents, extent_variable
 from finchsched.passes.lower.signature import LoweredNest
-from finchsched.prove.obligations import in_range
+from finchsched.prove.obligations import difference, in_range
 from finchsched.prove.prover import default_prover
+from finchsched.prove.relevance import facts_about
 
 __all__ = ["check_bounds"]
 
-_ZERO, _ONE = Number(0), Number(1)
-_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+_ZERO = Number(0)
 _COORDINATES = 1 << 63
 
 
@@ -77,7 +78,7 @@ def check_bounds(lowered: LoweredNest) -> tuple[Proof, ...]:
     """
     writable = frozenset(buffer.name for buffer in lowered.kernel.buffers if buffer.writable)
     walk_ = _Walk(BufferFacts(lowered.nest), writable)
-    walk_.equal_extents(lowered.nest)
+    walk_.state.facts += [Compare("eq", Symbol(a.name), Symbol(b.name)) for a, b in equal_extents(lowered.nest)]
     for var in lowered.kernel.scalars:
         walk_.state.values[var.name] = found = walk_.symbol(var, _COORDINATES)
         if var.name in walk_.buffers.stored:
@@ -124,17 +125,6 @@ class _Walk:
             self.state.facts.append(in_range(found, _ZERO, Number(limit)))
         return found
 
-    def equal_extents(self, nest: Nest) -> None:
-        """Indices of one axis of one tensor run over the same extent."""
-        first: dict[tuple[str, int], str] = {}
-        for node in walk(nest):
-            if isinstance(node, Access):
-                for axis, index in enumerate(node.index):
-                    if isinstance(index, Index):
-                        other = first.setdefault((node.tensor.name, axis), index.name)
-                        if other != index.name:
-                            self.state.facts.append(Compare("eq", Symbol(f"n_{other}"), Symbol(f"n_{index.name}")))
-
     # -- statements -------------------------------------------------------------------------------------------------
 
     def statements(self, body: Iterable[KernelStmt]) -> None:
@@ -148,6 +138,7 @@ class _Walk:
                 self.state.values[var.name] = self._value(value, var)
             case Store(buffer, index, value):
                 self._accesses(value)
+                self._accesses(index)
                 self._check(buffer, index, "stores to")
             case Search(var, buffer, lo, hi, key):
                 self._accesses(key)
@@ -166,8 +157,10 @@ class _Walk:
                 self._while(cond, loop)
             case Seq(body):
                 self.statements(body)
-            case _:
+            case Comment() | Return():
                 pass
+            case _:
+                raise TypeError(f"{type(stmt).__name__} is not a Kernel IR statement")
 
     def _if(self, cond: KernelExpr, then: Seq, orelse: Seq) -> None:
         self._accesses(cond)
@@ -195,11 +188,11 @@ class _Walk:
         self.state.values[var.name] = at = self.symbol(var)
         self.state.facts += [Compare("le", low, at), Compare("lt", at, high)]
         counters = [name for name in only_advanced(body) if name in entry.values and excess(body, name) <= 1]
-        self.state.facts += self._counted(counters, entry, _minus(at, low))
+        self.state.facts += self._counted(counters, entry, difference(at, low))
         self.statements(body.body)
         self.state = entry.copy()
         self._forget(assigned(body) | {var.name: var}, only_advanced(body))
-        after = self._counted(counters, entry, _minus(high, low))
+        after = self._counted(counters, entry, difference(high, low))
         self.state.facts += [Implies(Compare("le", low, high), fact) for fact in after]
 
     def _counted(self, counters: Iterable[str], entry: _State, steps: IntTerm) -> list[Fact]:
@@ -215,8 +208,7 @@ class _Walk:
         entry = self.state
         self.state = entry.copy()
         self._forget(assigned(body), only_advanced(body))
-        invariants = self._invariants(cond, body, entry)
-        self.state.facts += invariants
+        self.state.facts += self._invariants(cond, body, entry)
         fact = self._fact(cond)
         self._accesses(cond, given=fact)
         self.state.facts += [fact] if fact is not None else []
@@ -242,10 +234,10 @@ class _Walk:
                 end = self._exact(bound)
                 unpassed = Compare("le", self.state.values[name], end)
                 facts.append(Implies(Compare("le", entry.values[name], end), unpassed))
-        moved = Sum(tuple(_minus(self.state.values[name], entry.values[name]) for name in tested))
+        moved = Sum(tuple(difference(self.state.values[name], entry.values[name]) for name in tested))
         for name in advanced:
             if name not in tested and tested and excess(body, name, tested) <= 0:
-                facts.append(Compare("le", _minus(self.state.values[name], entry.values[name]), moved))
+                facts.append(Compare("le", difference(self.state.values[name], entry.values[name]), moved))
         return facts
 
     def _forget(self, variables: Mapping[str, Var], counters: Collection[str] = ()) -> None:
@@ -267,12 +259,12 @@ class _Walk:
                 self._accesses(rest, self._fact(rest))
             self.state = outer
             return
-        for node in distinct(expr):
+        for node in distinct(expr):  # children first: what is loaded as an index before what is loaded by it
             if isinstance(node, Load):
                 self._check(node.buffer, node.index, "loads from")
 
     def _check(self, buffer: Buffer, index: KernelExpr, does: str) -> None:
-        self._accesses(index)
+        """An access whose index has been looked at."""
         if buffer.name == "status":
             return
         term = self._term(index)
@@ -297,7 +289,7 @@ class _Walk:
             return False
         fact = fact_of(length)
         sizes = [Compare("le", _ZERO, length), Compare("lt", length, Number(MEMORY))]
-        assumptions = _about(fact, [*sizes, *self.state.facts])
+        assumptions = facts_about(fact, [*sizes, *self.state.facts])
         key = (what, fact, assumptions)
         if key not in self.proofs:
             verdict = default_prover().holds(fact, assumptions, use_z3=False)
@@ -314,15 +306,14 @@ class _Walk:
         return self._term(expr) if dtype_of(expr).is_integer else self.symbol(var)
 
     def _proves(self, fact: Fact) -> bool:
-        return isinstance(default_prover().holds(fact, _about(fact, self.state.facts), use_z3=False), Proved)
+        return isinstance(default_prover().holds(fact, facts_about(fact, self.state.facts), use_z3=False), Proved)
 
     def _exact(self, expr: KernelExpr) -> IntTerm:
         """An integer as it is compared: what is known of it modulo 2**64 holds of itself."""
         term, dtype = self._term(expr), dtype_of(expr)
         if isinstance(term, Symbol | Number | ElementOf):
             return term
-        low, high = (0, 1 << 64) if dtype.is_unsigned else (-(1 << 63), 1 << 63)
-        return term if self._proves(in_range(term, Number(low), Number(high))) else self._unknown(expr)
+        return term if self._proves(fits_64_bits(term, dtype)) else self._unknown(expr)
 
     def _unknown(self, expr: KernelExpr) -> Symbol:
         return self.symbol(Var("value", dtype_of(expr)))
@@ -342,19 +333,9 @@ class _Walk:
                 if dtype.itemsize == 8:
                     return self._term(inner)
             case Apply(op, args, dtype) if dtype.is_integer and dtype.itemsize == 8:
-                match op.name:
-                    case "add":
-                        return Sum(tuple(self._term(arg) for arg in args))
-                    case "mul":
-                        return Product(tuple(self._term(arg) for arg in args))
-                    case "sub":
-                        return _minus(*[self._term(arg) for arg in args])
-                    case "min":
-                        return Smallest(tuple(self._exact(arg) for arg in args))
-                    case "max":
-                        return Largest(tuple(self._exact(arg) for arg in args))
-                    case _:
-                        pass
+                if op.name in INT_TERMS:
+                    value_of = self._exact if op.name in EXTREMES else self._term
+                    return INT_TERMS[op.name]([value_of(arg) for arg in args])
             case _:
                 pass
         return self._unknown(expr)
@@ -362,7 +343,7 @@ class _Walk:
     def _fact(self, expr: KernelExpr) -> Fact | None:
         """A condition as a fact, if all of it is about integers."""
         match expr:
-            case Apply(op, (a, b), _) if op.name in _COMPARISONS and dtype_of(a).is_integer and dtype_of(b).is_integer:
+            case Apply(op, (a, b), _) if is_comparison(op) and dtype_of(a).is_integer and dtype_of(b).is_integer:
                 return Compare(op.name, self._exact(a), self._exact(b))
             case Apply(op, args, _) if op.name in ("and", "or", "not"):
                 facts = [fact for arg in args if (fact := self._fact(arg)) is not None]
@@ -386,31 +367,3 @@ def _by_axis(fact: Fact) -> tuple[Fact, ...]:
             return (*(_by_axis(inner) or (inner,)), in_range(b, _ZERO, columns))
         case _:
             return ()
-
-
-def _minus(a: IntTerm, b: IntTerm) -> IntTerm:
-    return Sum((a, Product((Number(-1), b))))
-
-
-def _about(question: Fact, facts: Sequence[Fact]) -> tuple[Fact, ...]:
-    """The facts that share a name with the question, directly or through each other."""
-    reached = set(_names(question))
-    picked: set[int] = set()
-    grew = True
-    while grew:
-        grew = False
-        for number, fact in enumerate(facts):
-            if number not in picked and not reached.isdisjoint(own := _names(fact)):
-                picked.add(number)
-                reached.update(own)
-                grew = True
-    return tuple(dict.fromkeys(fact for number, fact in enumerate(facts) if number in picked))
-
-
-def _names(node: Node) -> list[str]:
-    found = []
-    for each in distinct(node):
-        name = getattr(each, "array", None) or (each.name if isinstance(each, Symbol) else None)
-        if name is not None:
-            found.append(name)
-    return found

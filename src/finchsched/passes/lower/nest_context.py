@@ -5,15 +5,15 @@ from collections.abc import Iterator
 from finchsched.algebra.dtypes import INT64
 from finchsched.algebra.operators import identity, operator, result_type
 from finchsched.ast.kernel import KernelExpr
-from finchsched.ast.loop import Access, Assign, Index, Nest, Scalar, Stmt, Tensor
+from finchsched.ast.loop import Access, Assign, Nest, Scalar, Stmt, Tensor
 from finchsched.ast.looplet import Fill, Truth
 from finchsched.ast.names import Names
 from finchsched.ast.node import Node, walk
 from finchsched.ast.scalar import Literal, Value
 from finchsched.passes.lower.coiterate import Leaves
-from finchsched.passes.lower.decisions import Claim, Decisions
+from finchsched.passes.lower.decisions import Decisions
 from finchsched.passes.lower.expressions import lower_expr
-from finchsched.passes.lower.parameters import Parameters, extent_variable
+from finchsched.passes.lower.parameters import Parameters, equal_extents
 from finchsched.passes.lower.pattern import pattern_source, scalar_fills, target_assign, workspaces
 from finchsched.passes.lower.scope import Coords, Env, Scope
 from finchsched.passes.lower.structural import Simplifier, Structural
@@ -41,7 +41,7 @@ class NestContext:
         self.workspaces = set(workspaces(nest))
         self.frozen: set[Tensor] = set()
         self.parameters = Parameters()
-        self.decisions = Decisions(_equal_extents(nest))
+        self.decisions = Decisions(tuple(("eq", a, b) for a, b in equal_extents(nest)))
         if isinstance(self.target, SharedTarget):
             self.target.model = pattern_source(nest.body, nest.target)
 
@@ -77,17 +77,3 @@ def _taken(nest: Nest) -> Iterator[str]:
     for node in walk(nest):
         if isinstance(node, Tensor | Scalar | Value):
             yield node.name
-
-
-def _equal_extents(nest: Nest) -> tuple[Claim, ...]:
-    """Indices of one axis of one tensor run over the same extent."""
-    first: dict[tuple[str, int], str] = {}
-    claims: dict[Claim, None] = {}
-    for node in walk(nest):
-        if isinstance(node, Access):
-            for axis, index in enumerate(node.index):
-                if isinstance(index, Index):
-                    other = first.setdefault((node.tensor.name, axis), index.name)
-                    if other != index.name:
-                        claims["eq", extent_variable(other), extent_variable(index.name)] = None
-    return tuple(claims)

@@ -2,11 +2,11 @@
 
 from finchsched.algebra.dtypes import UINT64, DType
 from finchsched.ast.kernel import Buffer, Seq, Var
-from finchsched.ast.loop import Nest, Tensor
+from finchsched.ast.loop import Access, Index, Nest, Tensor
 from finchsched.ast.node import walk
 from finchsched.passes.lower.signature import BufferParam, ScalarParam
 
-__all__ = ["Parameters", "buffers_used", "extent_variable"]
+__all__ = ["Parameters", "buffers_used", "equal_extents", "extent_variable"]
 
 
 class Parameters:
@@ -48,6 +48,20 @@ class Parameters:
 def extent_variable(index: str) -> Var:
     """The variable that holds the extent of an index."""
     return Var(f"n_{index}", UINT64)
+
+
+def equal_extents(nest: Nest) -> tuple[tuple[Var, Var], ...]:
+    """Pairs of extents that are the same: of indices that run along one axis of one tensor."""
+    first: dict[tuple[str, int], str] = {}
+    found: dict[tuple[Var, Var], None] = {}
+    for node in walk(nest):
+        if isinstance(node, Access):
+            for axis, index in enumerate(node.index):
+                if isinstance(index, Index):
+                    other = first.setdefault((node.tensor.name, axis), index.name)
+                    if other != index.name:
+                        found[extent_variable(other), extent_variable(index.name)] = None
+    return tuple(found)
 
 
 def buffers_used(nest: Nest, body: Seq) -> list[tuple[BufferParam, Buffer]]:
