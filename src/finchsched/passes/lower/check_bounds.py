@@ -142,12 +142,15 @@ class _Walk:
                 self._check(buffer, index, "stores to")
             case Search(var, buffer, lo, hi, key):
                 self._accesses(key)
-                self._check_range(buffer, lo, hi)
-                low, high = self._exact(lo), self._exact(hi)
+                low, high = self._check_range(buffer, lo, hi)
                 found = self.symbol(var)
                 self.state.facts += [Compare("le", low, found), Compare("le", found, high)]
                 self.state.values[var.name] = found
-            case SortRange(buffer, lo, hi, _) | Memset(buffer, lo, hi, _):
+            case SortRange(buffer, lo, hi, scratch):
+                low, high = self._check_range(buffer, lo, hi)
+                self._record_range(scratch, _ZERO, difference(high, low))
+            case Memset(buffer, lo, hi, value):
+                self._accesses(value)
                 self._check_range(buffer, lo, hi)
             case If(cond, then, orelse):
                 self._if(cond, then, orelse)
@@ -271,14 +274,20 @@ class _Walk:
         if self._record(f"{does} {buffer.name}", buffer, lambda length: in_range(term, _ZERO, length)):
             self.state.facts += self.buffers.of_element(buffer.name, term)
 
-    def _check_range(self, buffer: Buffer, lo: KernelExpr, hi: KernelExpr) -> None:
+    def _check_range(self, buffer: Buffer, lo: KernelExpr, hi: KernelExpr) -> tuple[IntTerm, IntTerm]:
+        """A range that is visited, as terms."""
+        self._accesses(lo)
+        self._accesses(hi)
         low, high = self._exact(lo), self._exact(hi)
+        self._record_range(buffer, low, high)
+        return low, high
+
+    def _record_range(self, buffer: Buffer, low: IntTerm, high: IntTerm) -> None:
+        empty = Compare("le", high, low)
         self._record(
             f"visits a range of {buffer.name}",
             buffer,
-            lambda length: Or(
-                (Compare("le", high, low), And((Compare("le", _ZERO, low), Compare("le", high, length))))
-            ),
+            lambda length: Or((empty, And((Compare("le", _ZERO, low), Compare("le", high, length))))),
         )
 
     def _record(self, what: str, buffer: Buffer, fact_of: Callable[[IntTerm], Fact]) -> bool:

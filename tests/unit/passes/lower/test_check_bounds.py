@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from finchsched.ast.kernel import ONE, Apply, For, Load, Store
+from finchsched.ast.kernel import ONE, Apply, For, Load, Memset, Search, SortRange, Store
 from finchsched.ast.loop import LoopProgram
 from finchsched.ast.node import Node, walk
 from finchsched.ast.parse_loop import parse_loop
@@ -133,5 +133,8 @@ def test_golden_kernels_have_an_answer_for_every_buffer() -> None:
         assert isinstance(program, LoopProgram)
         (nest,) = program.nests
         made = lower_nest(nest, "f", reassociate="strict")
-        touched = {n.buffer.name for n in walk(made.kernel.body) if isinstance(n, Load | Store)} - {"status"}
+        nodes = list(walk(made.kernel.body))
+        touched = {n.buffer.name for n in nodes if isinstance(n, Load | Store | Search | SortRange | Memset)}
+        touched |= {n.scratch.name for n in nodes if isinstance(n, SortRange)}
+        touched -= {"status"}
         assert touched <= {proof.what.split()[-1] for proof in check_bounds(made)}, pair.name
